@@ -1,0 +1,20 @@
+// Version of the library, as macros (what was compiled against) and as a call (what is linked).
+#ifndef FGSF_VERSION_H
+#define FGSF_VERSION_H
+
+#include "fgsf/export.h"
+
+#define FGSF_VERSION_MAJOR 0
+#define FGSF_VERSION_MINOR 1
+#define FGSF_VERSION_PATCH 0
+
+FGSF_BEGIN_DECLS
+
+// Returns the version of the linked library, such as "0.1.0".
+FGSF_API const char *fgsf_version(void);
+
+// Returns the version of the ggml that the library was built on, such as "0.15.1".
+FGSF_API const char *fgsf_ggml_version(void);
+
+FGSF_END_DECLS
+#endif
