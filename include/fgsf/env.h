@@ -1,0 +1,115 @@
+// The environment contract: a few functions on a flat struct, with buffers owned by the caller.
+//
+//     fgsf_env *env = NULL;
+//     fgsf_env_create(&cfg, &env);                       // cfg.env.name picks it
+//     fgsf_env_set_task(env, 0);
+//     fgsf_env_reset(env, &rng);
+//     fgsf_env_observe(env, state);                      // state_size floats
+//     fgsf_step_result step;
+//     fgsf_env_step(env, action, &rng, &step);           // step.reward, step.phi, step.terminal
+//
+// An environment adds itself with one pair of files in envs/ and one line in envs/registry.c; the
+// complete example is in docs/environments.md. Instances are independent: no globals, no allocation
+// per step, one per thread as many as wanted. Inside, everything is double precision.
+#ifndef FGSF_ENV_H
+#define FGSF_ENV_H
+
+#include <stdbool.h>
+
+#include "fgsf/config.h"
+#include "fgsf/rng.h"
+#include "fgsf/status.h"
+
+FGSF_BEGIN_DECLS
+
+typedef struct fgsf_env fgsf_env;
+
+// The sizes of an environment. Tasks 0..num_tasks-1 are trained on; the num_heldout tasks after
+// them are for zero-shot evaluation only.
+typedef struct fgsf_env_spec {
+    int num_tasks, num_heldout;
+    int num_actions;
+    int num_features; // length of phi
+    int state_size;   // numbers in the encoded state
+    int raw_size;     // numbers in the raw state, in the environment's own units
+    int full_size;    // raw_size plus whatever else an exact restart needs
+} fgsf_env_spec;
+
+// What one step gave. `phi` belongs to the environment and is valid until its next call.
+typedef struct fgsf_step_result {
+    double reward;
+    bool terminal;
+    bool success; // the task's goal is reached at this state (a statistic, not a signal)
+    const double *phi;
+} fgsf_step_result;
+
+// The functions that make an environment. Every concrete struct starts with a fgsf_env.
+typedef struct fgsf_env_def {
+    const char *name;
+    const char *summary;          // one line for --help
+    const fgsf_setting *settings; // the environment's table: sizes and defaults (method unused)
+    int num_settings;
+
+    // Allocates and sets up an instance; fills (*out)->spec and (*out)->def.
+    fgsf_status (*create)(const fgsf_config *cfg, fgsf_env **out);
+    void (*free)(fgsf_env *env);
+    // Starts an episode of the active task (env->task).
+    fgsf_status (*reset)(fgsf_env *env, fgsf_rng *rng);
+    fgsf_status (*step)(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_result *out);
+    // Writes the encoded state (state_size numbers).
+    void (*encode)(const fgsf_env *env, double *state);
+    // Reads or writes full_size numbers, of which the first raw_size are the raw state. With n ==
+    // raw_size, set takes the rest as at the start of an episode.
+    void (*get_state)(const fgsf_env *env, double *values);
+    fgsf_status (*set_state)(fgsf_env *env, const double *values, int n);
+    // phi(s, a, s') from two raw states, whoever they belong to.
+    void (*features)(const fgsf_env *env, const double *raw, int action, const double *raw_next,
+                     double *phi);
+    // Writes the weights of the task's reward and returns true when it is linear in phi; else false.
+    bool (*task_weights)(const fgsf_env *env, int task, double *w);
+    // Optional: the reward of a feature vector under a task, where it is a function of phi.
+    bool (*task_reward)(const fgsf_env *env, int task, const double *phi, double *reward);
+    // Optional: the finite set of all feature vectors (count x num_features), for xi.
+    const double *(*feature_set)(const fgsf_env *env, int *count);
+    // Optional: the position shown in trajectories.
+    void (*position)(const fgsf_env *env, double *x, double *y);
+} fgsf_env_def;
+
+// The head that every concrete environment's struct starts with.
+struct fgsf_env {
+    const fgsf_env_def *def;
+    fgsf_env_spec spec;
+    int task;
+    double *scratch; // state_size numbers, owned by fgsf_env_create
+};
+
+// Returns the i-th registered environment, or NULL past the last.
+FGSF_API const fgsf_env_def *fgsf_env_def_at(int i);
+
+// Returns the environment of that name, or NULL.
+FGSF_API const fgsf_env_def *fgsf_env_def_find(const char *name);
+
+// Creates the environment that cfg->env.name names.
+FGSF_API fgsf_status fgsf_env_create(const fgsf_config *cfg, fgsf_env **out);
+FGSF_API void fgsf_env_free(fgsf_env *env);
+
+FGSF_API const fgsf_env_spec *fgsf_env_get_spec(const fgsf_env *env);
+
+// Makes `task` active, without touching the state; the next reset starts an episode of it.
+FGSF_API fgsf_status fgsf_env_set_task(fgsf_env *env, int task);
+
+FGSF_API fgsf_status fgsf_env_reset(fgsf_env *env, fgsf_rng *rng);
+
+// Takes one step; an action out of range is refused and changes nothing.
+FGSF_API fgsf_status fgsf_env_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_result *out);
+
+// Writes the encoded state as floats (the trainer's) or doubles (rollout's).
+FGSF_API void fgsf_env_observe(const fgsf_env *env, float *state);
+FGSF_API void fgsf_env_observe_f64(const fgsf_env *env, double *state);
+
+// Reads full_size numbers; writes raw_size or full_size numbers.
+FGSF_API void fgsf_env_get_state(const fgsf_env *env, double *values);
+FGSF_API fgsf_status fgsf_env_set_state(fgsf_env *env, const double *values, int n);
+
+FGSF_END_DECLS
+#endif
