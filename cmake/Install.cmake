@@ -1,0 +1,32 @@
+# Headers, both libraries, ggml's archives (for the static one), the CMake package and fgsf.pc.
+
+set(FGSF_ARCHIVE_DIR "${CMAKE_INSTALL_LIBDIR}/fgsf")
+set(config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/fgsf")
+
+install(FILES ${fgsf_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/fgsf")
+install(TARGETS fgsf fgsf_shared EXPORT fgsfTargets)
+install(FILES ${FGSF_GGML_ARCHIVES} DESTINATION "${FGSF_ARCHIVE_DIR}")
+install(EXPORT fgsfTargets NAMESPACE fgsf:: DESTINATION "${config_dir}")
+
+# GGML_CUDA and GGML_VULKAN archives call libraries of their own.
+if(FGSF_CUDA)
+    list(APPEND FGSF_SYSTEM_LIBRARIES cudart cublas cublasLt cuda)
+endif()
+if(FGSF_VULKAN)
+    list(APPEND FGSF_SYSTEM_LIBRARIES vulkan)
+endif()
+list(APPEND FGSF_SYSTEM_LIBRARIES stdc++ m pthread ${CMAKE_DL_LIBS})
+
+configure_package_config_file(cmake/fgsfConfig.cmake.in "${PROJECT_BINARY_DIR}/fgsfConfig.cmake"
+    INSTALL_DESTINATION "${config_dir}" PATH_VARS FGSF_ARCHIVE_DIR)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/fgsfConfigVersion.cmake"
+    COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/fgsfConfig.cmake"
+              "${PROJECT_BINARY_DIR}/fgsfConfigVersion.cmake" DESTINATION "${config_dir}")
+
+list(TRANSFORM FGSF_GGML_NAMES PREPEND "-l" OUTPUT_VARIABLE pc_ggml)
+list(TRANSFORM FGSF_SYSTEM_LIBRARIES PREPEND "-l" OUTPUT_VARIABLE pc_system)
+list(JOIN pc_ggml " " FGSF_PC_GGML)
+list(JOIN pc_system " " FGSF_PC_SYSTEM)
+configure_file(cmake/fgsf.pc.in "${PROJECT_BINARY_DIR}/fgsf.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/fgsf.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

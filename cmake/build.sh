@@ -1,0 +1,23 @@
+# Sourced by experiments/run and tests/run: dependencies and builds, quiet unless something fails.
+# Expects FGSF_ROOT, the repository's absolute path.
+
+# Holds a lock on the build folder, so that two commands started together do not build at once.
+fgsf_lock() {
+    mkdir -p "$FGSF_ROOT/build"
+    if command -v flock >/dev/null; then
+        exec 8>"$FGSF_ROOT/build/.lock"
+        flock 8
+    fi
+}
+
+fgsf_unlock() { exec 8>&-; }
+
+# fgsf_build PRESET FOLDER: configures when needed and builds every target.
+fgsf_build() {
+    local log=$FGSF_ROOT/build/$1.log
+    if [ ! -f "$2/build.ninja" ]; then
+        printf 'fgsf: configuring and building (%s)\n' "$1" >&2
+        (cd "$FGSF_ROOT" && cmake --preset "$1") >"$log" 2>&1 || { cat "$log" >&2; return 1; }
+    fi
+    cmake --build "$2" >"$log" 2>&1 || { cat "$log" >&2; return 1; }
+}
