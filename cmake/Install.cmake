@@ -24,6 +24,20 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/fgsfConfigVersion.cmake"
 install(FILES "${PROJECT_BINARY_DIR}/fgsfConfig.cmake"
               "${PROJECT_BINARY_DIR}/fgsfConfigVersion.cmake" DESTINATION "${config_dir}")
 
+# fgsf.pc finds its prefix from where it lies, so an installed tree can be moved.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    set(FGSF_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+else()
+    file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+    string(REGEX REPLACE "/$" "" up "${up}")
+    set(FGSF_PC_PREFIX "\${pcfiledir}/${up}")
+endif()
+foreach(kind LIBDIR INCLUDEDIR)
+    set(FGSF_PC_${kind} "${CMAKE_INSTALL_${kind}}")
+    if(NOT IS_ABSOLUTE "${FGSF_PC_${kind}}")
+        set(FGSF_PC_${kind} "\${prefix}/${FGSF_PC_${kind}}")
+    endif()
+endforeach()
 list(TRANSFORM FGSF_GGML_NAMES PREPEND "-l" OUTPUT_VARIABLE pc_ggml)
 list(TRANSFORM FGSF_SYSTEM_LIBRARIES PREPEND "-l" OUTPUT_VARIABLE pc_system)
 list(JOIN pc_ggml " " FGSF_PC_GGML)
