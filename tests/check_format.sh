@@ -8,5 +8,5 @@ format=$(command -v clang-format-14 || command -v clang-format) || {
     echo "clang-format is not installed"
     exit 77
 }
-find include src envs experiments notebooks-export tests -name '*.[ch]' -print0 2>/dev/null |
+find . -path ./build -prune -o -path './.*' -prune -o -name '*.[ch]' -print0 |
     xargs -0 -r "$format" --dry-run -Werror
