@@ -1,5 +1,6 @@
 # Finds ggml, OpenBLAS, cJSON, MuJoCo and MPI and gathers them in the target fgsf_dependencies.
-# Sets, for the installed package: FGSF_GGML_ARCHIVES (static archives to install, in link order),
+# Sets, for the installed package: FGSF_GGML_ARCHIVES and FGSF_GGML_NAMES (the static archives to
+# install, in link order), FGSF_GGML_LINK (flags for fgsf.pc when ggml is the system's),
 # FGSF_SYSTEM_LIBRARIES (names for -l) and FGSF_PACKAGE_DEPENDENCIES (find_dependency arguments).
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
@@ -8,6 +9,8 @@ add_library(fgsf_dependencies INTERFACE)
 set(FGSF_SYSTEM_LIBRARIES "")
 set(FGSF_PACKAGE_DEPENDENCIES Threads)
 set(FGSF_GGML_ARCHIVES "")
+set(FGSF_GGML_NAMES "")
+set(FGSF_GGML_LINK "")
 
 # ---- ggml ----------------------------------------------------------------------------------------
 
@@ -50,6 +53,8 @@ if(FGSF_GGML_SOURCE_DIR)
 elseif(FGSF_GGML STREQUAL "system")
     find_package(ggml CONFIG REQUIRED)
     list(APPEND FGSF_PACKAGE_DEPENDENCIES ggml)
+    list(TRANSFORM GGML_AVAILABLE_BACKENDS PREPEND "-l" OUTPUT_VARIABLE FGSF_GGML_LINK)
+    set(FGSF_GGML_LINK "-L${GGML_LIB_DIR}" -lggml ${FGSF_GGML_LINK} -lggml-base)
     target_link_libraries(fgsf_dependencies INTERFACE ggml::ggml)
 elseif(FGSF_GGML STREQUAL "pinned")
     list(JOIN ggml_extra "-" suffix)
