@@ -50,7 +50,8 @@ typedef struct fgsf_env_def {
     const fgsf_setting *settings; // the environment's table: sizes and defaults (method unused)
     int num_settings;
 
-    // Allocates and sets up an instance; fills (*out)->spec and (*out)->def.
+    // Allocates and sets up an instance and fills (*out)->spec; the rest of the head is filled by
+    // the caller, and so is every range check of actions, tasks, and sizes of states.
     fgsf_status (*create)(const fgsf_config *cfg, fgsf_env **out);
     void (*free)(fgsf_env *env);
     // Starts an episode of the active task (env->task).
@@ -91,6 +92,10 @@ FGSF_API const fgsf_env_def *fgsf_env_def_find(const char *name);
 
 // Creates the environment that cfg->env.name names.
 FGSF_API fgsf_status fgsf_env_create(const fgsf_config *cfg, fgsf_env **out);
+
+// Creates an environment from its functions, registered or not; cfg->env.name is not looked at.
+FGSF_API fgsf_status fgsf_env_create_from(const fgsf_env_def *def, const fgsf_config *cfg,
+                                          fgsf_env **out);
 FGSF_API void fgsf_env_free(fgsf_env *env);
 
 FGSF_API const fgsf_env_spec *fgsf_env_get_spec(const fgsf_env *env);

@@ -1,0 +1,22 @@
+// The environments there are. One line declares an environment, one line in the table offers it.
+#include <string.h>
+
+#include "fgsf/env.h"
+
+extern const fgsf_env_def fgsf_four_rooms_def;
+
+static const fgsf_env_def *const ENVIRONMENTS[] = {
+    &fgsf_four_rooms_def,
+};
+
+const fgsf_env_def *fgsf_env_def_at(int i) {
+    int count = (int)(sizeof ENVIRONMENTS / sizeof ENVIRONMENTS[0]);
+    return i >= 0 && i < count ? ENVIRONMENTS[i] : NULL;
+}
+
+const fgsf_env_def *fgsf_env_def_find(const char *name) {
+    for (int i = 0; fgsf_env_def_at(i); i++) {
+        if (strcmp(fgsf_env_def_at(i)->name, name) == 0) return fgsf_env_def_at(i);
+    }
+    return NULL;
+}
