@@ -1,0 +1,79 @@
+// The Bellman error of a network as a ggml graph, and its gradient by ggml's own backward pass.
+//
+//     fgsf_bellman_params params = fgsf_bellman_default_params(&shape);
+//     params.max_pairs = 64;
+//     params.grad_mix = 1.0;                             // 1: full gradient, 0: semi-gradient
+//     fgsf_bellman_create(device, &params, &bellman);
+//     fgsf_bellman_run(bellman, &batch, net, NULL, &loss);
+//     fgsf_optimizer_step(opt, net, fgsf_bellman_gradient(bellman), lr, &norm);
+//
+// For pairs b with n next-state samples p each,
+//
+//     delta_b = mean_p( y_bp + discount_bp x(s'_bp, a'_bp) ) - x(s_b, a_b)      in R^F,
+//     loss    = scale * sum_b weight_b |delta_b|^2.
+//
+// With grad_mix = 1 the target stays attached, so the gradient is the true gradient of the loss
+// with a' frozen. With grad_mix = 0 the target is computed from leaves that share the parameters'
+// memory but are no parameters: the semi-gradient. Between the two, Baird's residual mix. Nothing
+// else differs. Every method goes through this one builder; DQN is the case F = 1.
+#ifndef FGSF_BELLMAN_H
+#define FGSF_BELLMAN_H
+
+#include "fgsf/config.h"
+#include "fgsf/device.h"
+#include "fgsf/network.h"
+
+FGSF_BEGIN_DECLS
+
+typedef struct fgsf_bellman_params {
+    fgsf_network_shape shape;
+    int max_pairs;   // largest batch
+    int samples;     // n, next-state samples per pair
+    double grad_mix; // eta in [0, 1]
+    enum fgsf_estimator estimator;
+    int split; // FGSF_SPLIT: the first `split` samples give the error, the rest the gradient
+    bool target_network; // bootstrap from another network (grad_mix must be 0)
+    enum fgsf_loss_scale loss_scale;
+} fgsf_bellman_params;
+
+// One batch; all arrays belong to the caller. Samples of one pair are consecutive.
+typedef struct fgsf_batch {
+    int pairs;
+    const float *s;         // (pairs, input)
+    const int32_t *a;       // (pairs)
+    const float *y;         // (pairs, samples, features)
+    const float *s_next;    // (pairs, samples, input)
+    const int32_t *a_next;  // (pairs, samples)
+    const float *discount;  // (pairs, samples)
+    const float *weight;    // (pairs), or NULL for 1
+    const int32_t *present; // (pairs), how many of the samples exist, or NULL for all of them
+    double denominator;     // N of the loss scale; 0 for the number of pairs
+} fgsf_batch;
+
+typedef struct fgsf_bellman fgsf_bellman;
+
+// Returns one sample, full gradient, shared estimator, half_mean, max_pairs 64.
+FGSF_API fgsf_bellman_params fgsf_bellman_default_params(const fgsf_network_shape *shape);
+
+FGSF_API fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *params,
+                                         fgsf_bellman **out);
+FGSF_API void fgsf_bellman_free(fgsf_bellman *bellman);
+
+// Computes loss and gradient at `net`. `target` is the bootstrap network when params.target_network
+// is set, else NULL. The gradient stays valid until the next run.
+FGSF_API fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
+                                      const fgsf_network *net, const fgsf_network *target,
+                                      double *loss);
+
+// Returns the gradient of the last run, in the layout of the network's flat buffer.
+FGSF_API const float *fgsf_bellman_gradient(const fgsf_bellman *bellman);
+
+// Returns the floating-point operations of the matrix products of one run with `pairs` pairs.
+FGSF_API double fgsf_bellman_flops(const fgsf_bellman *bellman, int pairs);
+
+// Returns the factor on sum_b weight_b |delta_b|^2 for a loss scale.
+FGSF_API double fgsf_loss_factor(enum fgsf_loss_scale scale, double denominator, int features,
+                                 int actions);
+
+FGSF_END_DECLS
+#endif

@@ -1,0 +1,43 @@
+// Where graphs run: ggml's CPU and BLAS backends, or any other device in ggml's registry.
+//
+//     fgsf_device *device = NULL;
+//     fgsf_device_open("auto", &device);
+//
+// `auto` runs on the CPU backend with the matrix products handed to OpenBLAS inside the graph, the
+// fastest choice on one core. `cpu` is ggml's CPU backend alone, `blas` schedules over ggml's {BLAS,
+// CPU}; any other name is a device of ggml's registry, scheduled as {device, BLAS, CPU}. Parameters
+// and inputs stay in host memory; the scheduler copies what a device needs. A device belongs to one
+// thread at a time and computes with one thread.
+#ifndef FGSF_DEVICE_H
+#define FGSF_DEVICE_H
+
+#include <stddef.h>
+
+#include "fgsf/status.h"
+
+FGSF_BEGIN_DECLS
+
+typedef struct fgsf_device fgsf_device;
+
+// Opens a device by name; NULL or "" means "auto".
+FGSF_API fgsf_status fgsf_device_open(const char *name, fgsf_device **out);
+FGSF_API void fgsf_device_free(fgsf_device *device);
+
+// Returns what the device runs on, such as "CPU with OpenBLAS products".
+FGSF_API const char *fgsf_device_description(const fgsf_device *device);
+
+// Returns the operations that had to fall back to the CPU in graphs built so far, comma-separated,
+// or "" when none had to.
+FGSF_API const char *fgsf_device_fallbacks(const fgsf_device *device);
+
+// Writes the name of the i-th device that fgsf_device_open accepts, and a line about it; returns
+// FGSF_ERR_INVALID past the last.
+FGSF_API fgsf_status fgsf_device_list(int i, char *name, size_t name_size, char *about,
+                                      size_t about_size);
+
+// Compares loss and gradient of a small full-gradient problem on `device` with ggml's plain CPU
+// backend; stores the largest error relative to the largest entry. Fails when it exceeds `limit`.
+FGSF_API fgsf_status fgsf_device_check(fgsf_device *device, double limit, double *error);
+
+FGSF_END_DECLS
+#endif

@@ -1,0 +1,525 @@
+// The one builder of Bellman losses. It builds the forward graph; the gradient is ggml's.
+//
+// Shapes in comments are row-major, (rows, columns), the reverse of ggml's ne. B pairs, n samples
+// per pair, A actions, F features.
+#include "fgsf/bellman.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+
+#define MAX_PROGRAMS 64
+
+// One graph, for batches of up to `pairs` pairs.
+typedef struct bucket_program {
+    int pairs;
+    fgsf_program program;
+    fgsf_leaves online; // differentiated
+    fgsf_leaves frozen; // the detached target: same memory as online, or the target network's
+    struct ggml_tensor *loss;
+    struct ggml_tensor *gradients[2 * (FGSF_MAX_HIDDEN + 1)]; // weights and biases, by layer
+} bucket_program;
+
+// The host memory that the graphs read. Graphs of different sizes read from the same arrays.
+typedef struct inputs {
+    ggml_backend_buffer_t buffer;
+    float *s;           // (B + B n, input): the states, then the next states
+    float *y;           // (B, F): target without bootstrap, averaged over the samples
+    float *error_coef;  // (B, n): discount / number of samples, in the error factor
+    float *grad_coef;   // (B, n): the same in the gradient factor
+    float *weight;      // (B): row weight times loss factor
+    float *one;         // the gradient of the loss with respect to itself
+    int32_t *take;      // (B + B n): row of (s, a) in x seen as ((B + B n) A, F)
+    int32_t *take_next; // (B, n): the same for the next states alone
+} inputs;
+
+struct fgsf_bellman {
+    fgsf_device *device;
+    fgsf_bellman_params params;
+    ggml_gallocr_t scratch;
+    fgsf_network *gradient; // a network's flat buffer holds the gradient
+    inputs in;
+    int num_programs;
+    bucket_program programs[MAX_PROGRAMS];
+};
+
+fgsf_bellman_params fgsf_bellman_default_params(const fgsf_network_shape *shape) {
+    return (fgsf_bellman_params){.shape = *shape,
+                                 .max_pairs = 64,
+                                 .samples = 1,
+                                 .grad_mix = 1.0,
+                                 .estimator = FGSF_SHARED,
+                                 .loss_scale = FGSF_HALF_MEAN};
+}
+
+double fgsf_loss_factor(enum fgsf_loss_scale scale, double denominator, int features, int actions) {
+    switch (scale) {
+    case FGSF_HALF_MEAN:
+        return 0.5 / (denominator * features);
+    case FGSF_MEAN:
+        return 1.0 / (denominator * features);
+    case FGSF_MEAN_ACTIONS:
+        return 1.0 / (denominator * features * actions);
+    case FGSF_SUM:
+        return 0.5;
+    case FGSF_DOUBLE_SUM:
+        return 1.0;
+    }
+    return 0.0;
+}
+
+static bool is_surrogate(const fgsf_bellman_params *p) {
+    return p->estimator != FGSF_SHARED && p->grad_mix > 0.0;
+}
+
+static fgsf_status check_params(const fgsf_bellman_params *p) {
+    fgsf_status status = fgsf_network_shape_check(&p->shape);
+    if (status != FGSF_OK) {
+        return status;
+    }
+    if (p->max_pairs < 1 || p->max_pairs > 1 << 20) {
+        return fgsf_fail(FGSF_ERR_INVALID, "bellman.max_pairs: %d is not in [1, 1048576]",
+                         p->max_pairs);
+    }
+    if (p->samples < 1 || p->samples > 1 << 16) {
+        return fgsf_fail(FGSF_ERR_INVALID, "bellman.samples: %d is not in [1, 65536]", p->samples);
+    }
+    if (!(p->grad_mix >= 0.0 && p->grad_mix <= 1.0)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "bellman.grad_mix: %g is not in [0, 1]", p->grad_mix);
+    }
+    if (p->target_network && p->grad_mix != 0.0) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "bellman.grad_mix: %g with a target network; a target network has no "
+                         "gradient to pass on, so grad_mix must be 0",
+                         p->grad_mix);
+    }
+    if (p->estimator == FGSF_SPLIT && (p->split < 1 || p->split >= p->samples)) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "bellman.split: %d of %d samples leaves one factor without any", p->split,
+                         p->samples);
+    }
+    return FGSF_OK;
+}
+
+static fgsf_status allocate_inputs(fgsf_bellman *bellman) {
+    const fgsf_bellman_params *p = &bellman->params;
+    size_t pairs = (size_t)fgsf_bucket(p->max_pairs), next = pairs * (size_t)p->samples;
+    size_t input = (size_t)p->shape.input, features = (size_t)p->shape.features;
+    inputs *in = &bellman->in;
+    struct {
+        void **place;
+        size_t count;
+    } arrays[] = {
+        {(void **)&in->s, (pairs + next) * input},
+        {(void **)&in->y, pairs * features},
+        {(void **)&in->error_coef, next},
+        {(void **)&in->grad_coef, next},
+        {(void **)&in->weight, pairs},
+        {(void **)&in->one, 1},
+        {(void **)&in->take, pairs + next},
+        {(void **)&in->take_next, next},
+    };
+    size_t total = 0;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        total += (arrays[i].count + 15) / 16 * 16;
+    }
+    in->buffer =
+        ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), total * sizeof(float));
+    if (!in->buffer) {
+        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a batch of %d pairs", p->max_pairs);
+    }
+    float *base = ggml_backend_buffer_get_base(in->buffer);
+    memset(base, 0, total * sizeof(float));
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        *arrays[i].place = base; // floats and 32-bit indices have the same size
+        base += (arrays[i].count + 15) / 16 * 16;
+    }
+    *in->one = 1.0f;
+    return FGSF_OK;
+}
+
+// A leaf of `rows` x `columns` over host memory.
+static struct ggml_tensor *leaf(struct ggml_context *ctx, ggml_backend_buffer_t buffer,
+                                enum ggml_type type, int columns, int rows, void *data) {
+    struct ggml_tensor *t = ggml_new_tensor_2d(ctx, type, columns, rows);
+    ggml_set_input(t);
+    fgsf_tensor_place(t, buffer, data);
+    return t;
+}
+
+// x(s, a) for every row of `states`: (rows, F).
+static struct ggml_tensor *select_actions(struct ggml_context *ctx, const fgsf_bellman_params *p,
+                                          const fgsf_leaves *leaves, struct ggml_tensor *states,
+                                          struct ggml_tensor *take) {
+    struct ggml_tensor *x = fgsf_leaves_forward(ctx, leaves, p->shape.activation, states);
+    x = ggml_reshape_2d(ctx, x, p->shape.features, p->shape.actions * states->ne[1]);
+    return ggml_get_rows(ctx, x, take);
+}
+
+static struct ggml_tensor *rows(struct ggml_context *ctx, struct ggml_tensor *t, int64_t first,
+                                int64_t count) {
+    return ggml_view_2d(ctx, t, t->ne[0], count, t->nb[1], (size_t)first * t->nb[1]);
+}
+
+// sum over the samples of coef * x: (B n, F) -> (B, F).
+static struct ggml_tensor *weighted_mean(struct ggml_context *ctx, struct ggml_tensor *x,
+                                         struct ggml_tensor *coef, int samples) {
+    int64_t features = x->ne[0], pairs = x->ne[1] / samples;
+    x = ggml_mul(ctx, x, coef);
+    if (samples == 1) {
+        return x;
+    }
+    x = ggml_reshape_3d(ctx, x, features, samples, pairs);
+    x = ggml_cont(ctx, ggml_permute(ctx, x, 1, 0, 2, 3)); // samples fastest
+    return ggml_reshape_2d(ctx, ggml_sum_rows(ctx, x), features, pairs);
+}
+
+// The leaves over the inputs, for a graph of B pairs.
+typedef struct input_leaves {
+    struct ggml_tensor *s, *s_next, *all; // `all` is s and s_next together
+    struct ggml_tensor *y, *error_coef, *grad_coef, *weight;
+    struct ggml_tensor *take, *take_next, *take_all;
+} input_leaves;
+
+static input_leaves create_input_leaves(struct ggml_context *ctx, const fgsf_bellman *bellman,
+                                        int pairs) {
+    const inputs *in = &bellman->in;
+    int next = pairs * bellman->params.samples, input = bellman->params.shape.input;
+    ggml_backend_buffer_t b = in->buffer;
+    return (input_leaves){
+        .s = leaf(ctx, b, GGML_TYPE_F32, input, pairs, in->s),
+        .s_next = leaf(ctx, b, GGML_TYPE_F32, input, next, in->s + (size_t)pairs * (size_t)input),
+        .all = leaf(ctx, b, GGML_TYPE_F32, input, pairs + next, in->s),
+        .y = leaf(ctx, b, GGML_TYPE_F32, bellman->params.shape.features, pairs, in->y),
+        .error_coef = leaf(ctx, b, GGML_TYPE_F32, 1, next, in->error_coef),
+        .grad_coef = leaf(ctx, b, GGML_TYPE_F32, 1, next, in->grad_coef),
+        .weight = leaf(ctx, b, GGML_TYPE_F32, 1, pairs, in->weight),
+        .take = leaf(ctx, b, GGML_TYPE_I32, pairs, 1, in->take),
+        .take_next = leaf(ctx, b, GGML_TYPE_I32, next, 1, in->take_next),
+        .take_all = leaf(ctx, b, GGML_TYPE_I32, pairs + next, 1, in->take),
+    };
+}
+
+// sum_b weight_b <u_b, v_b>.
+static struct ggml_tensor *weighted_dot(struct ggml_context *ctx, struct ggml_tensor *u,
+                                        struct ggml_tensor *v, struct ggml_tensor *weight) {
+    struct ggml_tensor *product = u == v ? ggml_sqr(ctx, u) : ggml_mul(ctx, u, v);
+    return ggml_sum(ctx, ggml_mul(ctx, product, weight));
+}
+
+// loss = sum_b weight_b |delta_b|^2, with the target attached in the proportion eta = grad_mix.
+static struct ggml_tensor *squared_error(struct ggml_context *ctx, const fgsf_bellman_params *p,
+                                         bucket_program *bp, const input_leaves *in) {
+    float eta = (float)p->grad_mix;
+    int64_t pairs = bp->pairs, next = pairs * p->samples;
+    struct ggml_tensor *x, *attached = NULL, *detached = NULL;
+    if (eta > 0.0f) { // one pass over s and s' serves both terms
+        x = select_actions(ctx, p, &bp->online, in->all, in->take_all);
+        attached = weighted_mean(ctx, rows(ctx, x, pairs, next), in->error_coef, p->samples);
+        x = rows(ctx, x, 0, pairs);
+    } else {
+        x = select_actions(ctx, p, &bp->online, in->s, in->take);
+    }
+    if (eta < 1.0f) {
+        detached = select_actions(ctx, p, &bp->frozen, in->s_next, in->take_next);
+        detached = weighted_mean(ctx, detached, in->error_coef, p->samples);
+    }
+    struct ggml_tensor *bootstrap = attached ? attached : detached;
+    if (attached && detached) {
+        bootstrap =
+            ggml_add(ctx, ggml_scale(ctx, attached, eta), ggml_scale(ctx, detached, 1.0f - eta));
+    }
+    struct ggml_tensor *delta = ggml_sub(ctx, ggml_add(ctx, bootstrap, in->y), x);
+    return weighted_dot(ctx, delta, delta, in->weight);
+}
+
+// The error factor and the gradient factor come from different samples: the surrogate
+// 2 sum_b weight_b <delta_b, eta mean(discount x(s', a')) - x(s, a)> with delta detached has exactly
+// the product of the two as its gradient. Returns it; `loss` is what is reported.
+static struct ggml_tensor *surrogate(struct ggml_context *ctx, const fgsf_bellman_params *p,
+                                     bucket_program *bp, const input_leaves *in,
+                                     struct ggml_tensor **loss) {
+    int64_t pairs = bp->pairs, next = pairs * p->samples;
+    struct ggml_tensor *x = select_actions(ctx, p, &bp->frozen, in->all, in->take_all);
+    struct ggml_tensor *delta =
+        weighted_mean(ctx, rows(ctx, x, pairs, next), in->error_coef, p->samples);
+    delta = ggml_sub(ctx, ggml_add(ctx, delta, in->y), rows(ctx, x, 0, pairs));
+    *loss = weighted_dot(ctx, delta, delta, in->weight);
+
+    x = select_actions(ctx, p, &bp->online, in->all, in->take_all);
+    struct ggml_tensor *factor =
+        weighted_mean(ctx, rows(ctx, x, pairs, next), in->grad_coef, p->samples);
+    factor = ggml_sub(ctx, ggml_scale(ctx, factor, (float)p->grad_mix), rows(ctx, x, 0, pairs));
+    return ggml_scale(ctx, weighted_dot(ctx, factor, delta, in->weight), 2.0f);
+}
+
+// Lets the gradient be written straight into the flat buffer where that is possible; what is left
+// unplaced is copied after each run.
+static void place_gradients(fgsf_bellman *bellman, bucket_program *bp) {
+    float *flat = fgsf_network_edit(bellman->gradient);
+    ggml_backend_buffer_t buffer = fgsf_network_buffer(bellman->gradient);
+    for (int l = 0; l < bp->online.num_layers; l++) {
+        const struct ggml_tensor *of[2] = {bp->online.weights[l], bp->online.biases[l]};
+        const size_t at[2] = {bp->online.layers[l].weights, bp->online.layers[l].biases};
+        for (int k = 0; k < 2; k++) {
+            struct ggml_tensor *g = of[k] ? ggml_graph_get_grad(bp->program.graph, of[k]) : NULL;
+            bp->gradients[2 * l + k] = g;
+            if (g && bellman->device->num_backends == 1 && !g->view_src && !g->data) {
+                fgsf_tensor_place(g, buffer, flat + at[k]);
+            } else if (g) {
+                ggml_set_output(g);
+            }
+        }
+    }
+}
+
+static fgsf_status build_program(fgsf_bellman *bellman, int pairs, bucket_program *bp) {
+    const fgsf_bellman_params *p = &bellman->params;
+    *bp = (bucket_program){.pairs = pairs};
+    fgsf_status status = fgsf_program_begin(&bp->program, true);
+    if (status != FGSF_OK) {
+        return status;
+    }
+    struct ggml_context *ctx = bp->program.ctx;
+    struct ggml_cgraph *graph = bp->program.graph;
+    bp->online = fgsf_leaves_create(ctx, bellman->gradient, true); // bound anew before each run
+    bp->frozen = fgsf_leaves_create(ctx, bellman->gradient, false);
+    input_leaves in = create_input_leaves(ctx, bellman, pairs);
+    struct ggml_tensor *objective;
+    if (is_surrogate(p)) {
+        objective = surrogate(ctx, p, bp, &in, &bp->loss);
+        ggml_build_forward_expand(graph, bp->loss);
+    } else {
+        objective = bp->loss = squared_error(ctx, p, bp, &in);
+    }
+    ggml_set_loss(objective);
+    ggml_set_output(bp->loss);
+    ggml_build_forward_expand(graph, objective);
+
+    // The loss's own gradient is a constant 1, so nothing has to be reset between runs.
+    struct ggml_tensor *accumulators[1024] = {0};
+    struct ggml_tensor *one = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 1);
+    fgsf_tensor_place(one, bellman->in.buffer, bellman->in.one);
+    accumulators[ggml_graph_n_nodes(graph) - 1] = one;
+    ggml_build_backward_expand(ctx, graph, accumulators);
+    place_gradients(bellman, bp);
+    return fgsf_program_finish(&bp->program, bellman->device, bellman->scratch);
+}
+
+static fgsf_status find_program(fgsf_bellman *bellman, int pairs, bucket_program **out) {
+    int bucket = fgsf_bucket(pairs);
+    for (int i = 0; i < bellman->num_programs; i++) {
+        if (bellman->programs[i].pairs == bucket) {
+            *out = &bellman->programs[i];
+            return FGSF_OK;
+        }
+    }
+    bucket_program *bp = &bellman->programs[bellman->num_programs];
+    fgsf_status status = build_program(bellman, bucket, bp);
+    if (status != FGSF_OK) {
+        fgsf_program_free(&bp->program);
+        return status;
+    }
+    bellman->num_programs++;
+    *out = bp;
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *params,
+                                fgsf_bellman **out) {
+    fgsf_status status = check_params(params);
+    if (status != FGSF_OK) {
+        return status;
+    }
+    fgsf_bellman *bellman = calloc(1, sizeof *bellman);
+    if (!bellman) {
+        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a Bellman graph");
+    }
+    bellman->device = device;
+    bellman->params = *params;
+    bellman->scratch = ggml_gallocr_new(ggml_backend_cpu_buffer_type());
+    status = fgsf_network_create(&params->shape, &bellman->gradient);
+    if (status == FGSF_OK) {
+        status = allocate_inputs(bellman);
+    }
+    bucket_program *largest;
+    if (status == FGSF_OK) {
+        status = find_program(bellman, params->max_pairs, &largest);
+    }
+    if (status != FGSF_OK) {
+        fgsf_bellman_free(bellman);
+        return status;
+    }
+    *out = bellman;
+    return FGSF_OK;
+}
+
+void fgsf_bellman_free(fgsf_bellman *bellman) {
+    if (!bellman) {
+        return;
+    }
+    for (int i = 0; i < bellman->num_programs; i++) {
+        fgsf_program_free(&bellman->programs[i].program);
+    }
+    ggml_gallocr_free(bellman->scratch);
+    ggml_backend_buffer_free(bellman->in.buffer);
+    fgsf_network_free(bellman->gradient);
+    free(bellman);
+}
+
+static fgsf_status check_batch(const fgsf_bellman_params *p, const fgsf_batch *batch) {
+    if (batch->pairs < 1 || batch->pairs > p->max_pairs) {
+        return fgsf_fail(FGSF_ERR_INVALID, "batch.pairs: %d is not in [1, %d]", batch->pairs,
+                         p->max_pairs);
+    }
+    const struct {
+        const char *name;
+        const int32_t *values;
+        int count;
+    } actions[] = {{"a", batch->a, batch->pairs},
+                   {"a_next", batch->a_next, batch->pairs * p->samples}};
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < actions[k].count; i++) {
+            if (actions[k].values[i] < 0 || actions[k].values[i] >= p->shape.actions) {
+                return fgsf_fail(FGSF_ERR_INVALID, "batch.%s[%d]: %d is not in [0, %d)",
+                                 actions[k].name, i, (int)actions[k].values[i], p->shape.actions);
+            }
+        }
+    }
+    return FGSF_OK;
+}
+
+// The weights of the samples of one pair in the two factors, of which `present` exist.
+static bool sample_weights(const fgsf_bellman_params *p, int present, float *error,
+                           float *gradient) {
+    int n = p->samples;
+    int first = present; // samples of the error factor
+    int from = 0, count = present;
+    if (p->estimator == FGSF_CRITIC_ONLY) {
+        count = 1;
+    } else if (p->estimator == FGSF_SPLIT) {
+        first = p->split < present ? p->split : present - 1;
+        from = first;
+        count = present - first;
+    }
+    for (int i = 0; i < n; i++) {
+        error[i] = i < first ? 1.0f / (float)first : 0.0f;
+        gradient[i] = i >= from && i < from + count ? 1.0f / (float)count : 0.0f;
+    }
+    return first > 0 && count > 0;
+}
+
+// Averages y and folds sample weights into the discounts, pair by pair.
+static void load_targets(fgsf_bellman *bellman, const fgsf_batch *batch, double factor) {
+    const fgsf_bellman_params *p = &bellman->params;
+    inputs *in = &bellman->in;
+    int n = p->samples, features = p->shape.features;
+    for (int b = 0; b < batch->pairs; b++) {
+        float *error = in->error_coef + (size_t)b * (size_t)n;
+        float *gradient = in->grad_coef + (size_t)b * (size_t)n;
+        bool usable = sample_weights(p, batch->present ? batch->present[b] : n, error, gradient);
+        float *y = in->y + (size_t)b * (size_t)features;
+        memset(y, 0, (size_t)features * sizeof(float));
+        for (int i = 0; i < n; i++) {
+            size_t row = (size_t)b * (size_t)n + (size_t)i;
+            for (int f = 0; f < features && error[i] != 0.0f; f++) {
+                y[f] += error[i] * batch->y[row * (size_t)features + (size_t)f];
+            }
+            error[i] *= batch->discount[row];
+            gradient[i] *= batch->discount[row];
+        }
+        double weight = batch->weight ? batch->weight[b] : 1.0;
+        in->weight[b] = usable ? (float)(factor * weight) : 0.0f;
+    }
+}
+
+// Copies a batch into the graphs' inputs. Rows up to the bucket's size are padding of weight 0 over
+// whatever valid numbers are there.
+static void load_batch(fgsf_bellman *bellman, const fgsf_batch *batch, int bucket, double factor) {
+    const fgsf_bellman_params *p = &bellman->params;
+    inputs *in = &bellman->in;
+    int n = p->samples, pairs = batch->pairs, actions = p->shape.actions;
+    size_t input = (size_t)p->shape.input;
+    float *s_next = in->s + (size_t)bucket * input;
+    memcpy(in->s, batch->s, (size_t)pairs * input * sizeof(float));
+    memset(in->s + (size_t)pairs * input, 0, (size_t)(bucket - pairs) * input * sizeof(float));
+    memcpy(s_next, batch->s_next, (size_t)(pairs * n) * input * sizeof(float));
+    memset(s_next + (size_t)(pairs * n) * input, 0,
+           (size_t)((bucket - pairs) * n) * input * sizeof(float));
+    for (int b = 0; b < bucket; b++) {
+        in->take[b] = b * actions + (b < pairs ? batch->a[b] : 0);
+    }
+    for (int i = 0; i < bucket * n; i++) {
+        int action = i < pairs * n ? batch->a_next[i] : 0;
+        in->take[bucket + i] = (bucket + i) * actions + action;
+        in->take_next[i] = i * actions + action;
+    }
+    load_targets(bellman, batch, factor);
+    memset(in->weight + pairs, 0, (size_t)(bucket - pairs) * sizeof(float));
+}
+
+// Brings what the graph could not write in place into the flat gradient.
+static void collect_gradients(fgsf_bellman *bellman, const bucket_program *bp) {
+    float *flat = fgsf_network_edit(bellman->gradient);
+    for (int i = 0; i < 2 * bp->online.num_layers; i++) {
+        const struct ggml_tensor *g = bp->gradients[i];
+        const fgsf_layer *layer = &bp->online.layers[i / 2];
+        float *place = flat + (i % 2 ? layer->biases : layer->weights);
+        if (g && g->data != place) {
+            ggml_backend_tensor_get(g, place, 0, ggml_nbytes(g));
+        }
+    }
+}
+
+fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
+                             const fgsf_network *net, const fgsf_network *target, double *loss) {
+    const fgsf_bellman_params *p = &bellman->params;
+    fgsf_status status = check_batch(p, batch);
+    if (status == FGSF_OK && (target != NULL) != p->target_network) {
+        status = fgsf_fail(FGSF_ERR_INVALID, "bellman: the target network is %s",
+                           target ? "given but not configured" : "configured but not given");
+    }
+    bucket_program *bp;
+    if (status == FGSF_OK) {
+        status = find_program(bellman, batch->pairs, &bp);
+    }
+    if (status != FGSF_OK) {
+        return status;
+    }
+    double denominator = batch->denominator > 0.0 ? batch->denominator : batch->pairs;
+    load_batch(bellman, batch, bp->pairs,
+               fgsf_loss_factor(p->loss_scale, denominator, p->shape.features, p->shape.actions));
+    fgsf_leaves_bind(&bp->online, net);
+    fgsf_leaves_bind(&bp->frozen, target ? target : net);
+    status = fgsf_program_run(&bp->program, bellman->device);
+    if (status != FGSF_OK) {
+        return status;
+    }
+    collect_gradients(bellman, bp);
+    if (loss) {
+        float value;
+        ggml_backend_tensor_get(bp->loss, &value, 0, sizeof value);
+        *loss = value;
+    }
+    return FGSF_OK;
+}
+
+const float *fgsf_bellman_gradient(const fgsf_bellman *bellman) {
+    return fgsf_network_parameters(bellman->gradient);
+}
+
+double fgsf_bellman_flops(const fgsf_bellman *bellman, int pairs) {
+    const fgsf_bellman_params *p = &bellman->params;
+    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
+    int num_layers = fgsf_network_layers(&p->shape, layers);
+    double all = 0.0, first = (double)layers[0].in * layers[0].out;
+    for (int l = 0; l < num_layers; l++) {
+        all += (double)layers[l].in * layers[l].out;
+    }
+    double next = (double)pairs * p->samples;
+    double online = p->grad_mix > 0.0 ? pairs + next : pairs;
+    double frozen = is_surrogate(p) ? pairs + next : p->grad_mix < 1.0 ? next : 0.0;
+    // forward of both, then the gradient of the online rows for weights and for hidden inputs
+    return 2.0 * ((online + frozen) * all + online * all + online * (all - first));
+}

@@ -1,0 +1,246 @@
+// Forward passes: Q under given rewards, with rho folded into the last layer, or x itself.
+#include "fgsf/gpe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+
+#define MAX_PROGRAMS 192
+
+// One graph, for up to `rows` states and `outputs` numbers per state.
+typedef struct forward_program {
+    int rows, outputs;
+    fgsf_program program;
+    fgsf_leaves leaves;
+    struct ggml_tensor *result;
+} forward_program;
+
+struct fgsf_gpe {
+    fgsf_device *device;
+    fgsf_network_shape shape;
+    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
+    int num_layers, max_rows;
+    ggml_gallocr_t scratch;
+    ggml_backend_buffer_t buffer;
+    float *states;      // (max_rows, input)
+    float *head;        // (A F, width): the last layer with rho folded in
+    float *head_biases; // (A F)
+    float *x;           // (max_rows, A F)
+    int num_programs;
+    forward_program programs[MAX_PROGRAMS];
+};
+
+static int num_outputs(const fgsf_gpe *gpe) {
+    return gpe->shape.actions * gpe->shape.features;
+}
+
+static fgsf_status build_program(fgsf_gpe *gpe, int rows, int outputs, forward_program *fp) {
+    *fp = (forward_program){.rows = rows, .outputs = outputs};
+    fgsf_status status = fgsf_program_begin(&fp->program, false);
+    if (status != FGSF_OK) {
+        return status;
+    }
+    struct ggml_context *ctx = fp->program.ctx;
+    fp->leaves.num_layers = gpe->num_layers;
+    for (int l = 0; l < gpe->num_layers; l++) {
+        fgsf_layer layer = gpe->layers[l];
+        int out = l + 1 < gpe->num_layers ? layer.out : outputs;
+        fp->leaves.layers[l] = layer;
+        fp->leaves.weights[l] = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, layer.in, out);
+        fgsf_tensor_place(fp->leaves.weights[l], gpe->buffer, gpe->head);
+        if (gpe->shape.bias) {
+            fp->leaves.biases[l] = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, out);
+            fgsf_tensor_place(fp->leaves.biases[l], gpe->buffer, gpe->head_biases);
+        }
+    }
+    struct ggml_tensor *states = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, gpe->shape.input, rows);
+    ggml_set_input(states);
+    fgsf_tensor_place(states, gpe->buffer, gpe->states);
+    fp->result = fgsf_leaves_forward(ctx, &fp->leaves, gpe->shape.activation, states);
+    ggml_set_output(fp->result);
+    ggml_build_forward_expand(fp->program.graph, fp->result);
+    return fgsf_program_finish(&fp->program, gpe->device, gpe->scratch);
+}
+
+static fgsf_status find_program(fgsf_gpe *gpe, int rows, int outputs, forward_program **out) {
+    int bucket = rows == 1 ? 1 : fgsf_bucket(rows);
+    for (int i = 0; i < gpe->num_programs; i++) {
+        if (gpe->programs[i].rows == bucket && gpe->programs[i].outputs == outputs) {
+            *out = &gpe->programs[i];
+            return FGSF_OK;
+        }
+    }
+    if (gpe->num_programs == MAX_PROGRAMS) {
+        return fgsf_fail(FGSF_ERR_UNSUPPORTED, "more than %d shapes of evaluation", MAX_PROGRAMS);
+    }
+    forward_program *fp = &gpe->programs[gpe->num_programs];
+    fgsf_status status = build_program(gpe, bucket, outputs, fp);
+    if (status != FGSF_OK) {
+        fgsf_program_free(&fp->program);
+        return status;
+    }
+    gpe->num_programs++;
+    *out = fp;
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_gpe_create(fgsf_device *device, const fgsf_network_shape *shape, int max_rows,
+                            fgsf_gpe **out) {
+    fgsf_status status = fgsf_network_shape_check(shape);
+    if (status != FGSF_OK) {
+        return status;
+    }
+    if (max_rows < 1) {
+        return fgsf_fail(FGSF_ERR_INVALID, "gpe.max_rows: %d is not positive", max_rows);
+    }
+    fgsf_gpe *gpe = calloc(1, sizeof *gpe);
+    if (!gpe) {
+        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for an evaluator");
+    }
+    gpe->device = device;
+    gpe->shape = *shape;
+    gpe->max_rows = max_rows;
+    gpe->num_layers = fgsf_network_layers(shape, gpe->layers);
+    gpe->scratch = ggml_gallocr_new(ggml_backend_cpu_buffer_type());
+    size_t rows = (size_t)fgsf_bucket(max_rows), outputs = (size_t)num_outputs(gpe);
+    size_t states = rows * (size_t)shape->input, x = rows * outputs;
+    size_t head = outputs * (size_t)gpe->layers[gpe->num_layers - 1].in;
+    gpe->buffer = ggml_backend_buft_alloc_buffer(
+        ggml_backend_cpu_buffer_type(), (states + x + head + outputs + 64) * sizeof(float));
+    if (!gpe->buffer) {
+        fgsf_gpe_free(gpe);
+        return fgsf_fail(FGSF_ERR_MEMORY, "no memory to evaluate %d states", max_rows);
+    }
+    gpe->head = ggml_backend_buffer_get_base(gpe->buffer);
+    gpe->head_biases = gpe->head + (head + 15) / 16 * 16;
+    gpe->states = gpe->head_biases + (outputs + 15) / 16 * 16;
+    gpe->x = gpe->states + (states + 15) / 16 * 16;
+    memset(gpe->head, 0, (states + x + head + outputs + 64) * sizeof(float));
+    forward_program *largest; // first, so that the scratch memory never has to grow
+    status = find_program(gpe, max_rows, (int)outputs, &largest);
+    if (status != FGSF_OK) {
+        fgsf_gpe_free(gpe);
+        return status;
+    }
+    *out = gpe;
+    return FGSF_OK;
+}
+
+void fgsf_gpe_free(fgsf_gpe *gpe) {
+    if (!gpe) {
+        return;
+    }
+    for (int i = 0; i < gpe->num_programs; i++) {
+        fgsf_program_free(&gpe->programs[i].program);
+    }
+    ggml_gallocr_free(gpe->scratch);
+    ggml_backend_buffer_free(gpe->buffer);
+    free(gpe);
+}
+
+// Runs the network on the states, its last layer replaced by the folded head when `folded`.
+static fgsf_status forward(fgsf_gpe *gpe, const fgsf_network *net, const float *s, int rows,
+                           int outputs, bool folded, float *out) {
+    forward_program *fp;
+    fgsf_status status = find_program(gpe, rows, outputs, &fp);
+    if (status != FGSF_OK) {
+        return status;
+    }
+    fgsf_leaves_bind(&fp->leaves, net);
+    if (folded) {
+        int last = gpe->num_layers - 1;
+        fgsf_tensor_place(fp->leaves.weights[last], gpe->buffer, gpe->head);
+        if (fp->leaves.biases[last]) {
+            fgsf_tensor_place(fp->leaves.biases[last], gpe->buffer, gpe->head_biases);
+        }
+    }
+    size_t input = (size_t)gpe->shape.input;
+    memcpy(gpe->states, s, (size_t)rows * input * sizeof(float));
+    memset(gpe->states + (size_t)rows * input, 0,
+           (size_t)(fp->rows - rows) * input * sizeof(float));
+    status = fgsf_program_run(&fp->program, gpe->device);
+    if (status == FGSF_OK) {
+        ggml_backend_tensor_get(fp->result, out, 0, (size_t)rows * (size_t)outputs * sizeof(float));
+    }
+    return status;
+}
+
+// head[r A + a] = sum_f rho_r[f] W[a F + f], and the biases likewise.
+static void fold(fgsf_gpe *gpe, const fgsf_network *net, const float *rho, int num_rho) {
+    const fgsf_layer *last = &gpe->layers[gpe->num_layers - 1];
+    const float *parameters = fgsf_network_parameters(net);
+    int actions = gpe->shape.actions, features = gpe->shape.features;
+    size_t width = (size_t)last->in;
+    for (int row = 0; row < num_rho * actions; row++) {
+        const float *weight = rho + (row / actions) * features;
+        size_t from = (size_t)(row % actions) * (size_t)features;
+        float *restrict head = gpe->head + (size_t)row * width;
+        memset(head, 0, width * sizeof(float));
+        float bias = 0.0f;
+        for (int f = 0; f < features; f++) {
+            const float *restrict w = parameters + last->weights + (from + (size_t)f) * width;
+            for (size_t i = 0; i < width; i++) {
+                head[i] += weight[f] * w[i];
+            }
+            bias +=
+                gpe->shape.bias ? weight[f] * parameters[last->biases + from + (size_t)f] : 0.0f;
+        }
+        gpe->head_biases[row] = bias;
+    }
+}
+
+static fgsf_status check_rows(const fgsf_gpe *gpe, int rows) {
+    return rows >= 1 && rows <= gpe->max_rows
+               ? FGSF_OK
+               : fgsf_fail(FGSF_ERR_INVALID, "gpe.rows: %d is not in [1, %d]", rows, gpe->max_rows);
+}
+
+fgsf_status fgsf_gpe_representation(fgsf_gpe *gpe, const fgsf_network *net, const float *s,
+                                    int rows, float *x) {
+    fgsf_status status = check_rows(gpe, rows);
+    return status == FGSF_OK ? forward(gpe, net, s, rows, num_outputs(gpe), false, x) : status;
+}
+
+fgsf_status fgsf_gpe_run_plain(fgsf_gpe *gpe, const fgsf_network *net, const float *rho,
+                               int num_rho, const float *s, int rows, float *q) {
+    fgsf_status status = fgsf_gpe_representation(gpe, net, s, rows, gpe->x);
+    int actions = gpe->shape.actions, features = gpe->shape.features;
+    for (int row = 0; row < rows && status == FGSF_OK; row++) {
+        for (int r = 0; r < num_rho; r++) {
+            for (int a = 0; a < actions; a++) {
+                const float *x =
+                    gpe->x + ((size_t)row * (size_t)actions + (size_t)a) * (size_t)features;
+                float sum = 0.0f;
+                for (int f = 0; f < features; f++) {
+                    sum += x[f] * rho[r * features + f];
+                }
+                q[((size_t)row * (size_t)num_rho + (size_t)r) * (size_t)actions + (size_t)a] = sum;
+            }
+        }
+    }
+    return status;
+}
+
+fgsf_status fgsf_gpe_run(fgsf_gpe *gpe, const fgsf_network *net, const float *rho, int num_rho,
+                         const float *s, int rows, float *q) {
+    if (num_rho >= gpe->shape.features) { // folding would make the last layer no smaller
+        return fgsf_gpe_run_plain(gpe, net, rho, num_rho, s, rows, q);
+    }
+    fgsf_status status = check_rows(gpe, rows);
+    if (status != FGSF_OK) {
+        return status;
+    }
+    fold(gpe, net, rho, num_rho);
+    return forward(gpe, net, s, rows, num_rho * gpe->shape.actions, true, q);
+}
+
+double fgsf_gpe_flops(const fgsf_gpe *gpe, int num_rho, int rows) {
+    double products = 0.0;
+    for (int l = 0; l + 1 < gpe->num_layers; l++) {
+        products += (double)gpe->layers[l].in * gpe->layers[l].out;
+    }
+    int columns = num_rho < gpe->shape.features ? num_rho : gpe->shape.features;
+    products += (double)gpe->layers[gpe->num_layers - 1].in * gpe->shape.actions * columns;
+    return 2.0 * rows * products;
+}

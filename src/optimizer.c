@@ -1,0 +1,127 @@
+// Clip and step over a flat buffer. The loops are written so that the compiler vectorises them.
+#include "fgsf/optimizer.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct fgsf_optimizer {
+    fgsf_optimizer_params params;
+    size_t size;
+    int64_t steps;
+    float *moments[2]; // NULL for SGD
+};
+
+fgsf_optimizer_params fgsf_optimizer_default_params(void) {
+    return (fgsf_optimizer_params){.kind = FGSF_ADAM,
+                                   .beta1 = 0.9,
+                                   .beta2 = 0.999,
+                                   .eps = 1e-8,
+                                   .rm_k0 = 1000.0,
+                                   .rm_power = 0.75};
+}
+
+fgsf_status fgsf_optimizer_create(const fgsf_optimizer_params *params, const fgsf_network *net,
+                                  fgsf_optimizer **out) {
+    if (!(params->clip >= 0.0)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "opt.grad_clip: %g is negative", params->clip);
+    }
+    fgsf_optimizer *opt = calloc(1, sizeof *opt);
+    if (!opt) {
+        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for an optimiser");
+    }
+    opt->params = *params;
+    opt->size = fgsf_network_flat_size(fgsf_network_get_shape(net));
+    for (int i = 0; i < 2 && params->kind == FGSF_ADAM; i++) {
+        opt->moments[i] = calloc(opt->size, sizeof(float));
+        if (!opt->moments[i]) {
+            fgsf_optimizer_free(opt);
+            return fgsf_fail(FGSF_ERR_MEMORY, "no memory for an optimiser");
+        }
+    }
+    *out = opt;
+    return FGSF_OK;
+}
+
+void fgsf_optimizer_free(fgsf_optimizer *opt) {
+    if (opt) {
+        free(opt->moments[0]);
+        free(opt->moments[1]);
+        free(opt);
+    }
+}
+
+// Sums in 16 lanes, in double precision, always in the same order.
+static double squared_norm(const float *g, size_t size) {
+    double lanes[16] = {0};
+    size_t i = 0;
+    for (; i + 16 <= size; i += 16) {
+        for (size_t j = 0; j < 16; j++) {
+            lanes[j] += (double)g[i + j] * g[i + j];
+        }
+    }
+    for (; i < size; i++) {
+        lanes[0] += (double)g[i] * g[i];
+    }
+    double sum = 0.0;
+    for (size_t j = 0; j < 16; j++) {
+        sum += lanes[j];
+    }
+    return sum;
+}
+
+// theta -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps), as PyTorch orders it.
+static void adam_step(fgsf_optimizer *opt, float *restrict theta, const float *restrict g,
+                      float scale, double lr) {
+    const fgsf_optimizer_params *p = &opt->params;
+    double t = (double)opt->steps;
+    float b1 = (float)p->beta1, b2 = (float)p->beta2, eps = (float)p->eps;
+    float c1 = (float)(1.0 - p->beta1), c2 = (float)(1.0 - p->beta2);
+    float step = (float)(lr / (1.0 - pow(p->beta1, t)));
+    float root = (float)(1.0 / sqrt(1.0 - pow(p->beta2, t)));
+    float *restrict m = opt->moments[0], *restrict v = opt->moments[1];
+    for (size_t i = 0; i < opt->size; i++) {
+        float gi = scale * g[i];
+        m[i] = b1 * m[i] + c1 * gi;
+        v[i] = b2 * v[i] + c2 * gi * gi;
+        theta[i] -= step * m[i] / (sqrtf(v[i]) * root + eps);
+    }
+}
+
+fgsf_status fgsf_optimizer_step(fgsf_optimizer *opt, fgsf_network *net, const float *gradient,
+                                double lr, double *norm) {
+    const fgsf_optimizer_params *p = &opt->params;
+    double length = sqrt(squared_norm(gradient, opt->size));
+    if (norm) {
+        *norm = length;
+    }
+    if (!isfinite(length)) {
+        return fgsf_fail(FGSF_DIVERGED, "the gradient's norm is %g", length);
+    }
+    float scale = p->clip > 0.0 && length > p->clip ? (float)(p->clip / (length + 1e-6)) : 1.0f;
+    float *theta = fgsf_network_edit(net);
+    if (p->kind == FGSF_SGD_RM) {
+        lr *= pow(p->rm_k0 / (p->rm_k0 + (double)opt->steps), p->rm_power);
+    }
+    opt->steps++;
+    if (p->kind == FGSF_ADAM) {
+        adam_step(opt, theta, gradient, scale, lr);
+        return FGSF_OK;
+    }
+    float step = (float)lr * scale;
+    for (size_t i = 0; i < opt->size; i++) {
+        theta[i] -= step * gradient[i];
+    }
+    return FGSF_OK;
+}
+
+int64_t fgsf_optimizer_steps(const fgsf_optimizer *opt) {
+    return opt->steps;
+}
+
+void fgsf_optimizer_set_steps(fgsf_optimizer *opt, int64_t steps) {
+    opt->steps = steps;
+}
+
+float *fgsf_optimizer_moment(fgsf_optimizer *opt, int which) {
+    return opt->moments[which];
+}

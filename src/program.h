@@ -1,0 +1,69 @@
+// Internal: a device's backends, and a ggml graph made ready to run on them.
+#ifndef FGSF_PROGRAM_H
+#define FGSF_PROGRAM_H
+
+#include <stdbool.h>
+
+#include "fgsf/device.h"
+#include "fgsf/network.h"
+#include "ggml-alloc.h"
+#include "ggml-backend.h"
+#include "ggml.h"
+
+#define FGSF_MAX_BACKENDS 3
+
+struct fgsf_device {
+    ggml_backend_t backends[FGSF_MAX_BACKENDS]; // by priority; the last is the CPU
+    int num_backends;
+    struct ggml_threadpool *threads; // kept, or ggml would make one for every graph it computes
+    bool lower;                      // products run as OpenBLAS calls inside the CPU graph
+    char description[128];
+    char fallbacks[512];
+};
+
+// A graph with its tensors' headers. `ctx` and `graph` are made by fgsf_program_begin, filled by the
+// caller, and closed by fgsf_program_finish.
+typedef struct fgsf_program {
+    struct ggml_context *ctx;
+    struct ggml_cgraph *graph;
+    ggml_backend_sched_t sched; // NULL where the CPU runs everything
+} fgsf_program;
+
+// The parameters of a network as leaves of a graph; bound to a network's memory before each run.
+typedef struct fgsf_leaves {
+    int num_layers;
+    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
+    struct ggml_tensor *weights[FGSF_MAX_HIDDEN + 1];
+    struct ggml_tensor *biases[FGSF_MAX_HIDDEN + 1]; // NULL without bias
+} fgsf_leaves;
+
+fgsf_status fgsf_program_begin(fgsf_program *program, bool with_gradients);
+
+// Places the graph on the device. `scratch` is the allocator that graphs of one owner share: they
+// never run at the same time, so they may overlap in memory; the owner's largest graph comes first.
+fgsf_status fgsf_program_finish(fgsf_program *program, fgsf_device *device, ggml_gallocr_t scratch);
+
+fgsf_status fgsf_program_run(fgsf_program *program, fgsf_device *device);
+void fgsf_program_free(fgsf_program *program);
+
+// Creates leaves for a shape, as parameters (differentiated) or plain (detached), bound to `net`.
+fgsf_leaves fgsf_leaves_create(struct ggml_context *ctx, const fgsf_network *net, bool parameters);
+void fgsf_leaves_bind(fgsf_leaves *leaves, const fgsf_network *net);
+
+// Builds x(rows) of the network on input (in, rows): (A * F, rows). The last layer may be replaced.
+struct ggml_tensor *fgsf_leaves_forward(struct ggml_context *ctx, const fgsf_leaves *leaves,
+                                        enum fgsf_activation activation, struct ggml_tensor *input);
+
+// Points a tensor at a place in host memory.
+void fgsf_tensor_place(struct ggml_tensor *tensor, ggml_backend_buffer_t buffer, float *data);
+
+// Rewrites the graph's products as OpenBLAS calls; see lower.c.
+void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph);
+
+// Rounds a number of rows up to the next size for which a graph is built; at most 1/8 is padding.
+int fgsf_bucket(int rows);
+
+// The host memory of a network.
+ggml_backend_buffer_t fgsf_network_buffer(const fgsf_network *net);
+
+#endif
