@@ -189,7 +189,7 @@ typedef struct fgsf_key {
     size_t offset;        // into fgsf_config
     const char *fallback; // the default, as text
     double min, max;      // range of INT and REAL
-    const char *choices;  // "a|b|c" of CHOICE
+    const char *choices;  // "a|b|c" of CHOICE; of INT, a word that stands for 0
     const char *doc;      // one sentence
 } fgsf_key;
 
@@ -202,6 +202,7 @@ typedef struct fgsf_setting {
 FGSF_API const fgsf_key *fgsf_config_keys(size_t *count);
 
 // Fills a configuration with defaults, then the environment's, the preset's and the method's values.
+// Without an environment (NULL or "") its table is left out.
 FGSF_API fgsf_status fgsf_config_resolve(const char *env, const char *preset, const char *method,
                                          fgsf_config *out);
 

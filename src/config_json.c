@@ -1,0 +1,173 @@
+// Configurations as JSON: reading flat or nested objects, writing the one canonical form, hashing it.
+#include "fgsf/config.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_table.h"
+#include "io.h"
+
+#define MAX_JSON ((size_t)1 << 20)
+#define MAX_DEPTH 4
+#define MAX_PATH 128
+
+// What one parse carries: the configuration being filled and which keys were already given.
+typedef struct reader {
+    fgsf_config *cfg;
+    const char *source;
+    bool *seen; // one per key
+} reader;
+
+static fgsf_status wrong_type(const reader *r, const char *path, const char *expected) {
+    return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s: expected %s", r->source, path, expected);
+}
+
+static fgsf_status read_list(const reader *r, const fgsf_key *key, const cJSON *item) {
+    double numbers[FGSF_MAX_HIDDEN + 1];
+    int n = 0;
+    if (!cJSON_IsArray(item)) return wrong_type(r, key->name, "a list of integers");
+    for (const cJSON *e = item->child; e && n <= FGSF_MAX_HIDDEN; e = e->next) {
+        if (!cJSON_IsNumber(e)) return wrong_type(r, key->name, "a list of integers");
+        numbers[n++] = e->valuedouble;
+    }
+    return fgsf_key_set_list(r->cfg, key, numbers, n, r->source);
+}
+
+static fgsf_status read_value(const reader *r, const fgsf_key *key, const cJSON *item) {
+    switch (key->type) {
+    case FGSF_KEY_INT:
+    case FGSF_KEY_REAL:
+        if (cJSON_IsNumber(item)) {
+            return fgsf_key_set_number(r->cfg, key, item->valuedouble, r->source);
+        }
+        if (key->choices && cJSON_IsString(item)) {
+            return fgsf_key_set_text(r->cfg, key, item->valuestring, r->source);
+        }
+        return wrong_type(r, key->name, "a number");
+    case FGSF_KEY_BOOL:
+        if (!cJSON_IsBool(item)) return wrong_type(r, key->name, "true or false");
+        return fgsf_key_set_text(r->cfg, key, cJSON_IsTrue(item) ? "true" : "false", r->source);
+    case FGSF_KEY_CHOICE:
+    case FGSF_KEY_TEXT:
+        if (!cJSON_IsString(item)) return wrong_type(r, key->name, "a text in quotes");
+        return fgsf_key_set_text(r->cfg, key, item->valuestring, r->source);
+    case FGSF_KEY_INT_LIST:
+        return read_list(r, key, item);
+    }
+    return FGSF_ERR_INVALID;
+}
+
+// Reads the members of an object whose keys start with `prefix`.
+static fgsf_status read_object(const reader *r, const cJSON *object, const char *prefix,
+                               int depth) {
+    for (const cJSON *item = object->child; item; item = item->next) {
+        char path[MAX_PATH];
+        int n = snprintf(path, sizeof path, "%s%s%s", prefix, *prefix ? "." : "", item->string);
+        const fgsf_key *key = fgsf_key_find(path);
+        fgsf_status status;
+        if (key) {
+            bool *seen = &r->seen[key - fgsf_key_table];
+            if (*seen) return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s is given twice", r->source, path);
+            *seen = true;
+            status = read_value(r, key, item);
+        } else if (cJSON_IsObject(item) && (depth >= MAX_DEPTH || n >= MAX_PATH)) {
+            return fgsf_fail(FGSF_ERR_FORMAT, "%s: '%.80s...' is nested too deep", r->source, path);
+        } else if (cJSON_IsObject(item) && item->child) {
+            status = read_object(r, item, path, depth + 1);
+        } else {
+            status = fgsf_key_unknown(path, r->source);
+        }
+        if (status != FGSF_OK) return status;
+    }
+    return FGSF_OK;
+}
+
+static fgsf_status syntax_error(const char *text, const char *where, const char *source) {
+    int line = 1;
+    for (const char *c = text; where && c < where && *c; c++) line += *c == '\n';
+    return fgsf_fail(FGSF_ERR_FORMAT, "%s: line %d: not valid JSON", source, line);
+}
+
+fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *source) {
+    if (!cfg || !text) {
+        return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_parse: an argument is NULL");
+    }
+    if (!source) source = "config";
+    size_t length = strlen(text);
+    if (length > MAX_JSON) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: %zu bytes is too large for a configuration", source,
+                         length);
+    }
+    // cJSON would end the text there and so read another key than was written.
+    const char *zero = strstr(text, "\\u0000");
+    if (zero) return syntax_error(text, zero, source);
+    const char *end = NULL;
+    cJSON *root = cJSON_ParseWithLengthOpts(text, length + 1, &end, 1);
+    if (!root) return syntax_error(text, end, source);
+    fgsf_config copy = *cfg;
+    reader r = {&copy, source, calloc(fgsf_key_count, sizeof(bool))};
+    fgsf_status status;
+    if (!r.seen) {
+        status = fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", source);
+    } else if (!cJSON_IsObject(root)) {
+        status = fgsf_fail(FGSF_ERR_FORMAT, "%s: expected an object of keys and values", source);
+    } else {
+        status = read_object(&r, root, "", 1);
+    }
+    free(r.seen);
+    cJSON_Delete(root);
+    if (status == FGSF_OK) *cfg = copy;
+    return status;
+}
+
+fgsf_status fgsf_config_load(fgsf_config *cfg, const char *path) {
+    if (!cfg || !path) {
+        return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_load: an argument is NULL");
+    }
+    char *text = NULL;
+    fgsf_status status = fgsf_io_read(path, MAX_JSON, &text, NULL);
+    if (status == FGSF_OK) status = fgsf_config_parse(cfg, text, path);
+    free(text);
+    return status;
+}
+
+#define MAX_MEMBER (2 * FGSF_TEXT_SIZE + 64)
+
+// Writes one member of the canonical form, after a comma unless it is the first.
+static size_t print_member(const fgsf_config *cfg, size_t index, bool first,
+                           char text[MAX_MEMBER]) {
+    const fgsf_key *key = &fgsf_key_table[index];
+    int used = snprintf(text, MAX_MEMBER, "%s\n  \"%s\": ", first ? "{" : ",", key->name);
+    return (size_t)used + fgsf_key_print(cfg, key, true, text + used, (size_t)(MAX_MEMBER - used));
+}
+
+char *fgsf_config_to_json(const fgsf_config *cfg) {
+    char member[MAX_MEMBER];
+    size_t size = 4;
+    if (!cfg) return NULL;
+    for (size_t i = 0; i < fgsf_key_count; i++) size += print_member(cfg, i, i == 0, member);
+    char *text = malloc(size);
+    if (!text) return NULL;
+    size_t used = 0;
+    for (size_t i = 0; i < fgsf_key_count; i++) {
+        size_t n = print_member(cfg, i, i == 0, member);
+        memcpy(text + used, member, n);
+        used += n;
+    }
+    memcpy(text + used, "\n}\n", 4);
+    return text;
+}
+
+// FNV-1a, member by member, so that hashing needs no memory and cannot fail.
+uint64_t fgsf_config_hash(const fgsf_config *cfg) {
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; cfg && i < fgsf_key_count; i++) {
+        char member[MAX_MEMBER];
+        if (strcmp(fgsf_key_table[i].name, "seed") == 0) continue;
+        size_t n = print_member(cfg, i, false, member);
+        for (size_t k = 0; k < n; k++) hash = (hash ^ (unsigned char)member[k]) * 1099511628211u;
+    }
+    return hash;
+}

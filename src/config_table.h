@@ -1,0 +1,45 @@
+// The tables that config.c reads: keys, and what presets and methods set.
+#ifndef FGSF_CONFIG_TABLE_H
+#define FGSF_CONFIG_TABLE_H
+
+#include "fgsf/config.h"
+
+#define FGSF_NUM_METHODS 7
+
+// One row of the preset x method table: a value per method in the order of enum fgsf_method, NULL
+// where the method does not use the key. `presets` holds the preset names the row is for.
+typedef struct fgsf_method_row {
+    const char *key, *presets;
+    const char *value[FGSF_NUM_METHODS];
+} fgsf_method_row;
+
+extern const fgsf_key fgsf_key_table[];
+extern const size_t fgsf_key_count;
+extern const fgsf_setting fgsf_preset_table[];
+extern const size_t fgsf_preset_count;
+extern const fgsf_method_row fgsf_method_table[];
+extern const size_t fgsf_method_count;
+
+// Returns the row of a key, or NULL.
+const fgsf_key *fgsf_key_find(const char *name);
+
+// Reports an unknown key with the nearest one as a suggestion.
+fgsf_status fgsf_key_unknown(const char *name, const char *source);
+
+// Sets a key from a number or a list that is already parsed (JSON), checking type and range.
+fgsf_status fgsf_key_set_number(fgsf_config *cfg, const fgsf_key *key, double value,
+                                const char *source);
+fgsf_status fgsf_key_set_list(fgsf_config *cfg, const fgsf_key *key, const double *values, int n,
+                              const char *source);
+fgsf_status fgsf_key_set_text(fgsf_config *cfg, const fgsf_key *key, const char *value,
+                              const char *source);
+
+// Writes a key's value as text (as JSON when `json`); returns the length without the terminator,
+// which may exceed `size`, as snprintf does.
+size_t fgsf_key_print(const fgsf_config *cfg, const fgsf_key *key, bool json, char *buffer,
+                      size_t size);
+
+// Checks one value that is in place against the table: for structs filled without fgsf_config_set.
+fgsf_status fgsf_key_check(const fgsf_config *cfg, const fgsf_key *key);
+
+#endif

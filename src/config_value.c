@@ -1,0 +1,359 @@
+// One key's value: from text or JSON into the struct, and back. Everything is checked against the
+// key table here, so no other file parses a number.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // uselocale
+#endif
+#include "config_table.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_NAME 48 // longer than any key; what is longer is cut in messages
+
+static void *at(fgsf_config *cfg, const fgsf_key *key) {
+    return (char *)cfg + key->offset;
+}
+
+static const void *at_const(const fgsf_config *cfg, const fgsf_key *key) {
+    return (const char *)cfg + key->offset;
+}
+
+// Reports that `value` does not fit a key; `why` completes the sentence.
+static fgsf_status refuse(const fgsf_key *key, const char *value, const char *why,
+                          const char *source) {
+    return fgsf_fail(FGSF_ERR_INVALID, "%s%s%s: '%.80s' %s", source ? source : "",
+                     source ? ": " : "", key->name, value, why);
+}
+
+// ---- Numbers as text, independent of the program's locale ----------------------------------------
+
+static bool text_to_real(const char *text, double *out) {
+    size_t n = strlen(text);
+    if (n == 0 || n > 64 || strspn(text, "0123456789+-.eE") != n) return false;
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (c == (locale_t)0) return false;
+    char *end = NULL;
+    double value = strtod_l(text, &end, c);
+    freelocale(c);
+    if (end != text + n || !isfinite(value)) return false;
+    *out = value + 0.0; // no negative zero: it would print and hash differently
+    return true;
+}
+
+static bool text_to_int(const char *text, int64_t *out) {
+    size_t n = strlen(text), digits = n - (text[0] == '-');
+    if (digits == 0 || digits > 17 || strspn(text + (n - digits), "0123456789") != digits) {
+        return false;
+    }
+    *out = strtoll(text, NULL, 10);
+    return true;
+}
+
+// Writes the shortest of 15 to 17 digits that reads back as the same number.
+static size_t print_real(double value, char *buffer, size_t size) {
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t old = c == (locale_t)0 ? c : uselocale(c);
+    int n = 0;
+    for (int digits = 15; digits <= 17; digits++) {
+        char text[40];
+        n = snprintf(text, sizeof text, "%.*g", digits, value);
+        snprintf(buffer, size, "%s", text);
+        if (strtod(text, NULL) == value) break;
+    }
+    if (c != (locale_t)0) {
+        uselocale(old);
+        freelocale(c);
+    }
+    return (size_t)n;
+}
+
+// ---- Keys by name --------------------------------------------------------------------------------
+
+const fgsf_key *fgsf_key_find(const char *name) {
+    for (size_t i = 0; name && i < fgsf_key_count; i++) {
+        if (strcmp(fgsf_key_table[i].name, name) == 0) return &fgsf_key_table[i];
+    }
+    return NULL;
+}
+
+// Levenshtein distance of two short texts, each cut to MAX_NAME characters.
+static int edit_distance(const char *a, const char *b) {
+    int row[MAX_NAME + 1];
+    int na = (int)strnlen(a, MAX_NAME), nb = (int)strnlen(b, MAX_NAME);
+    for (int j = 0; j <= nb; j++) row[j] = j;
+    for (int i = 1; i <= na; i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= nb; j++) {
+            int change = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            int best = diagonal < row[j - 1] ? diagonal + 1 : row[j - 1] + 1;
+            row[j] = change < best ? change : best;
+        }
+    }
+    return row[nb];
+}
+
+// How far a mistyped name is from a key. A key cut short ("train.batch") or without its group
+// ("grad_mix") is nearer than its missing letters say.
+static int name_distance(const char *name, const char *key) {
+    const char *dot = strchr(key, '.');
+    size_t n = strlen(name);
+    if (n >= 3 && strncmp(name, key, n) == 0) return 1;
+    int whole = edit_distance(name, key);
+    int tail = dot ? edit_distance(name, dot + 1) + 1 : whole;
+    return whole < tail ? whole : tail;
+}
+
+fgsf_status fgsf_key_unknown(const char *name, const char *source) {
+    const char *nearest = "";
+    int best = 2 * MAX_NAME;
+    for (size_t i = 0; i < fgsf_key_count; i++) {
+        const char *key = fgsf_key_table[i].name;
+        int distance = name_distance(name, key);
+        if (distance < best) {
+            best = distance;
+            nearest = key;
+        }
+    }
+    return fgsf_fail(FGSF_ERR_INVALID, "%s%sunknown key '%.80s'; the nearest is '%s'",
+                     source ? source : "", source ? ": " : "", name, nearest);
+}
+
+// ---- Setting -------------------------------------------------------------------------------------
+
+static fgsf_status check_range(const fgsf_key *key, double value, const char *text,
+                               const char *source) {
+    if (value >= key->min && value <= key->max) return FGSF_OK;
+    char why[96];
+    snprintf(why, sizeof why, "is not in [%.16g, %.16g]", key->min, key->max);
+    return refuse(key, text, why, source);
+}
+
+// Returns the position of `value` in "a|b|c", or -1.
+static int find_choice(const char *choices, const char *value) {
+    size_t n = strlen(value);
+    for (int i = 0; n > 0; i++) {
+        size_t length = strcspn(choices, "|");
+        if (length == n && memcmp(choices, value, n) == 0) return i;
+        if (choices[length] == '\0') break;
+        choices += length + 1;
+    }
+    return -1;
+}
+
+static size_t print_choice(const char *choices, int64_t index, bool json, char *buffer,
+                           size_t size) {
+    for (; index > 0 && strchr(choices, '|'); index--) choices = strchr(choices, '|') + 1;
+    const char *quote = json ? "\"" : "";
+    return (size_t)snprintf(buffer, size, "%s%.*s%s", quote, (int)strcspn(choices, "|"), choices,
+                            quote);
+}
+
+static fgsf_status set_choice(fgsf_config *cfg, const fgsf_key *key, const char *value,
+                              const char *source) {
+    int index = find_choice(key->choices, value);
+    if (index < 0) {
+        char why[160];
+        snprintf(why, sizeof why, "is not one of %s", key->choices);
+        return refuse(key, value, why, source);
+    }
+    *(int64_t *)at(cfg, key) = index;
+    return FGSF_OK;
+}
+
+// Returns true when `text` is UTF-8 without control characters, which JSON and CSV files can carry.
+static bool is_plain_text(const char *text) {
+    const unsigned char *s = (const unsigned char *)text;
+    while (*s) {
+        int more = *s < 0x80 ? 0 : *s >> 5 == 6 ? 1 : *s >> 4 == 14 ? 2 : *s >> 3 == 30 ? 3 : -1;
+        if (more < 0 || *s < 0x20 || *s == 0x7f) return false;
+        for (s++; more > 0; more--, s++) {
+            if (*s >> 6 != 2) return false;
+        }
+    }
+    return true;
+}
+
+static fgsf_status set_text(fgsf_config *cfg, const fgsf_key *key, const char *value,
+                            const char *source) {
+    if (strlen(value) >= FGSF_TEXT_SIZE) {
+        return refuse(key, value, "is longer than 1023 bytes", source);
+    }
+    if (!is_plain_text(value)) {
+        return refuse(key, "...", "has control characters or is not UTF-8", source);
+    }
+    // Zeros to the end keep equal configurations equal as bytes.
+    memset(at(cfg, key), 0, FGSF_TEXT_SIZE);
+    memcpy(at(cfg, key), value, strlen(value));
+    return FGSF_OK;
+}
+
+static fgsf_status set_list_text(fgsf_config *cfg, const fgsf_key *key, const char *value,
+                                 const char *source) {
+    size_t n = strlen(value);
+    const char *from = value;
+    if (n >= 2 && value[0] == '[' && value[n - 1] == ']') {
+        from++;
+        n -= 2;
+    }
+    double numbers[FGSF_MAX_HIDDEN + 1];
+    int count = 0;
+    while (n > 0 && count <= FGSF_MAX_HIDDEN) {
+        size_t length = strcspn(from, ",");
+        if (length > n) length = n;
+        char item[24];
+        int64_t number = 0;
+        snprintf(item, sizeof item, "%.*s", (int)(length < 23 ? length : 23), from);
+        if (!text_to_int(item, &number) || length + 1 == n) { // the latter: a trailing comma
+            return refuse(key, value, "is not a list of integers such as 256,256", source);
+        }
+        numbers[count++] = (double)number;
+        if (length == n) break;
+        from += length + 1;
+        n -= length + 1;
+    }
+    return fgsf_key_set_list(cfg, key, numbers, count, source);
+}
+
+fgsf_status fgsf_key_set_list(fgsf_config *cfg, const fgsf_key *key, const double *values, int n,
+                              const char *source) {
+    if (n > FGSF_MAX_HIDDEN) return refuse(key, "the list", "has more than 8 numbers", source);
+    fgsf_int_list list;
+    memset(&list, 0, sizeof list);
+    list.n = n;
+    for (int i = 0; i < n; i++) {
+        char text[40];
+        print_real(values[i], text, sizeof text);
+        if (values[i] != floor(values[i])) return refuse(key, text, "is not an integer", source);
+        if (check_range(key, values[i], text, source) != FGSF_OK) return FGSF_ERR_INVALID;
+        list.v[i] = (int64_t)values[i];
+    }
+    memcpy(at(cfg, key), &list, sizeof list);
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_key_set_number(fgsf_config *cfg, const fgsf_key *key, double value,
+                                const char *source) {
+    char text[40];
+    print_real(value, text, sizeof text);
+    if (key->type == FGSF_KEY_INT && value != floor(value)) {
+        return refuse(key, text, "is not an integer", source);
+    }
+    if (check_range(key, value, text, source) != FGSF_OK) return FGSF_ERR_INVALID;
+    if (key->type == FGSF_KEY_INT) *(int64_t *)at(cfg, key) = (int64_t)value;
+    if (key->type == FGSF_KEY_REAL) *(double *)at(cfg, key) = value + 0.0;
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_key_set_text(fgsf_config *cfg, const fgsf_key *key, const char *value,
+                              const char *source) {
+    double real = 0;
+    int64_t integer = 0;
+    switch (key->type) {
+    case FGSF_KEY_INT:
+        if (key->choices && strcmp(value, key->choices) == 0) value = "0";
+        if (!text_to_int(value, &integer)) return refuse(key, value, "is not an integer", source);
+        return fgsf_key_set_number(cfg, key, (double)integer, source);
+    case FGSF_KEY_REAL:
+        if (!text_to_real(value, &real)) return refuse(key, value, "is not a number", source);
+        return fgsf_key_set_number(cfg, key, real, source);
+    case FGSF_KEY_BOOL:
+        integer = find_choice("false|true", value);
+        if (integer < 0) return refuse(key, value, "is neither true nor false", source);
+        *(bool *)at(cfg, key) = integer == 1;
+        return FGSF_OK;
+    case FGSF_KEY_CHOICE:
+        return set_choice(cfg, key, value, source);
+    case FGSF_KEY_INT_LIST:
+        return set_list_text(cfg, key, value, source);
+    case FGSF_KEY_TEXT:
+        return set_text(cfg, key, value, source);
+    }
+    return fgsf_fail(FGSF_ERR_INVALID, "%s: no such type of key", key->name);
+}
+
+// ---- Printing ------------------------------------------------------------------------------------
+
+static size_t print_list(const fgsf_int_list *list, bool json, char *buffer, size_t size) {
+    char text[24 * FGSF_MAX_HIDDEN + 3];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", json ? "[" : "");
+    for (int i = 0; i < list->n; i++) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld", i ? "," : "",
+                                 (long long)list->v[i]);
+    }
+    return (size_t)snprintf(buffer, size, "%s%s", text, json ? "]" : "");
+}
+
+static size_t print_quoted(const char *value, char *buffer, size_t size) {
+    char text[2 * FGSF_TEXT_SIZE + 3];
+    size_t used = 0;
+    text[used++] = '"';
+    for (; *value; value++) {
+        if (*value == '"' || *value == '\\') text[used++] = '\\';
+        text[used++] = *value;
+    }
+    text[used++] = '"';
+    text[used] = '\0';
+    return (size_t)snprintf(buffer, size, "%s", text);
+}
+
+size_t fgsf_key_print(const fgsf_config *cfg, const fgsf_key *key, bool json, char *buffer,
+                      size_t size) {
+    const void *value = at_const(cfg, key);
+    switch (key->type) {
+    case FGSF_KEY_INT:
+        if (key->choices && *(const int64_t *)value == 0) {
+            return print_choice(key->choices, 0, json, buffer, size);
+        }
+        return (size_t)snprintf(buffer, size, "%lld", (long long)*(const int64_t *)value);
+    case FGSF_KEY_REAL:
+        return print_real(*(const double *)value, buffer, size);
+    case FGSF_KEY_BOOL:
+        return (size_t)snprintf(buffer, size, "%s", *(const bool *)value ? "true" : "false");
+    case FGSF_KEY_CHOICE:
+        return print_choice(key->choices, *(const int64_t *)value, json, buffer, size);
+    case FGSF_KEY_INT_LIST:
+        return print_list(value, json, buffer, size);
+    case FGSF_KEY_TEXT:
+        if (json) return print_quoted(value, buffer, size);
+        return (size_t)snprintf(buffer, size, "%s", (const char *)value);
+    }
+    return 0;
+}
+
+fgsf_status fgsf_key_check(const fgsf_config *cfg, const fgsf_key *key) {
+    const void *value = at_const(cfg, key);
+    fgsf_config copy = *cfg;
+    if (key->type == FGSF_KEY_TEXT && !memchr(value, '\0', FGSF_TEXT_SIZE)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "%s: the text is not terminated", key->name);
+    }
+    if (key->type == FGSF_KEY_TEXT) return set_text(&copy, key, value, NULL);
+    if (key->type == FGSF_KEY_INT) {
+        return fgsf_key_set_number(&copy, key, (double)*(const int64_t *)value, NULL);
+    }
+    if (key->type == FGSF_KEY_REAL) {
+        return fgsf_key_set_number(&copy, key, *(const double *)value, NULL);
+    }
+    if (key->type == FGSF_KEY_CHOICE) {
+        int64_t count = 1, index = *(const int64_t *)value;
+        for (const char *c = key->choices; *c; c++) count += *c == '|';
+        if (index >= 0 && index < count) return FGSF_OK;
+        return fgsf_fail(FGSF_ERR_INVALID, "%s: %lld is not one of the choices %s", key->name,
+                         (long long)index, key->choices);
+    }
+    if (key->type == FGSF_KEY_INT_LIST) {
+        const fgsf_int_list *list = value;
+        if (list->n < 0 || list->n > FGSF_MAX_HIDDEN) {
+            return fgsf_fail(FGSF_ERR_INVALID, "%s: %d numbers is not in [0, %d]", key->name,
+                             list->n, FGSF_MAX_HIDDEN);
+        }
+        double numbers[FGSF_MAX_HIDDEN];
+        for (int i = 0; i < list->n; i++) numbers[i] = (double)list->v[i];
+        return fgsf_key_set_list(&copy, key, numbers, list->n, NULL);
+    }
+    return FGSF_OK;
+}

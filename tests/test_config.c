@@ -1,0 +1,658 @@
+// The configuration: presets and methods against a table typed from the specification, precedence,
+// bad input, combinations, JSON round trips.
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fgsf/config.h"
+#include "fgsf/env.h"
+#include "greatest.h"
+
+static const char *const methods[] = {"dqn",
+                                      "fg-dqn",
+                                      "sfrql",
+                                      "fg-sfrql",
+                                      "fg-sfrql-random",
+                                      "fg-sfrql-average",
+                                      "fg-sfrql-seq-average"};
+static const char *const presets[] = {"clean", "compat", "paper"};
+
+// The binding table, written as it stands there: a value per method, "-" where it is not used.
+typedef struct expectation {
+    const char *key, *presets;
+    const char *value[7];
+} expectation;
+
+#define C "clean"
+#define K "compat"
+#define P "paper"
+#define CP "clean,paper"
+#define CK "clean,compat"
+#define CKP "clean,compat,paper"
+static const expectation expected[] = {
+    {"sf.grad_mix", CKP, {"0", "1", "0", "1", "1", "1", "1"}},
+    {"sf.target_mode", CP, {"none", "none", "none", "none", "none", "none", "none"}},
+    {"sf.target_mode", K, {"hard", "none", "hard", "none", "none", "none", "none"}},
+    {"sf.target_period", CKP, {"1000", "-", "1000", "-", "-", "-", "-"}},
+    {"sf.update_set", CP, {"-", "-", "i_and_c", "i_and_c", "i_and_c", "i_and_c", "i_and_c"}},
+    {"sf.update_set", K, {"-", "-", "all", "i_and_c", "i_and_c", "i_and_c", "i_and_c"}},
+    {"sf.prior_select",
+     CK,
+     {"-", "-", "next_state", "next_state", "next_state", "next_state", "next_state"}},
+    {"sf.prior_select",
+     P,
+     {"-", "-", "current_state", "current_state", "next_state", "next_state", "current_state"}},
+    {"sf.group_by_prior", CP, {"-", "-", "false", "false", "false", "false", "false"}},
+    {"sf.group_by_prior", K, {"-", "-", "false", "true", "true", "false", "false"}},
+    {"sf.lr", CKP, {"-", "-", "0.001", "0.001", "0.001", "0.001", "0.001"}},
+    {"sf.lr_prior", C, {"-", "-", "1e-05", "1e-05", "1e-05", "1e-05", "1e-05"}},
+    {"sf.lr_prior", K, {"-", "-", "0.001", "1e-05", "1e-05", "1e-05", "1e-05"}},
+    {"sf.lr_prior", P, {"-", "-", "0.001", "0.001", "0.001", "0.001", "0.001"}},
+    {"sf.init_from", CK, {"-", "-", "fresh", "fresh", "fresh", "fresh", "fresh"}},
+    {"sf.init_from", P, {"-", "-", "previous", "previous", "fresh", "fresh", "previous"}},
+    {"sf.loss_scale",
+     C,
+     {"half_mean", "half_mean", "half_mean", "half_mean", "half_mean", "half_mean", "half_mean"}},
+    {"sf.loss_scale",
+     K,
+     {"mean_actions", "mean", "mean", "half_mean", "half_mean", "half_mean", "half_mean"}},
+    {"sf.loss_scale",
+     P,
+     {"half_mean", "half_mean", "sum", "sum", "sum", "double_sum", "double_sum"}},
+    {"sf.next_action_prior", CP, {"-", "-", "own", "own", "own", "own", "own"}},
+    {"sf.next_action_prior", K, {"-", "-", "gpi", "own", "own", "own_mean", "own_mean"}},
+    {"opt.grad_clip", C, {"1", "1", "1", "1", "1", "1", "1"}},
+    {"opt.grad_clip", K, {"0", "0", "1", "1", "1", "1", "1"}},
+    {"dqn.lr", CP, {"0.001", "0.001", "-", "-", "-", "-", "-"}},
+    {"dqn.lr", K, {"0.5", "0.5", "-", "-", "-", "-", "-"}},
+    {"dqn.double", C, {"false", "false", "-", "-", "-", "-", "-"}},
+    {"dqn.double", K, {"true", "false", "-", "-", "-", "-", "-"}},
+    {"dqn.per_task", CP, {"true", "true", "-", "-", "-", "-", "-"}},
+    {"dqn.per_task", K, {"false", "false", "-", "-", "-", "-", "-"}},
+    {"net.hidden",
+     CP,
+     {"256,256", "256,256", "256,256", "256,256", "256,256", "256,256", "256,256"}},
+    {"net.hidden",
+     K,
+     {"128,128", "128,128", "256,256", "256,256", "256,256", "256,256", "256,256"}},
+    {"net.init",
+     CP,
+     {"normal_fan_in", "normal_fan_in", "normal_fan_in", "normal_fan_in", "normal_fan_in",
+      "normal_fan_in", "normal_fan_in"}},
+    {"net.init",
+     K,
+     {"uniform_fan_in", "uniform_fan_in", "normal_fan_in", "normal_fan_in", "normal_fan_in",
+      "normal_fan_in", "normal_fan_in"}},
+    {"reward.model",
+     C,
+     {"-", "-", "linear_nlms", "linear_nlms", "linear_nlms", "linear_nlms", "linear_nlms"}},
+    {"reward.model",
+     "compat,paper",
+     {"-", "-", "linear_lms", "linear_lms", "linear_lms", "linear_lms", "linear_lms"}},
+    {"avg.n", CKP, {"1", "1", "1", "1", "1", "5", "5"}},
+    {"avg.estimator", CKP, {"-", "-", "-", "-", "-", "shared", "shared"}},
+    {"avg.pivots", C, {"-", "-", "-", "-", "-", "batch", "batch"}},
+    {"avg.pivots", "compat,paper", {"-", "-", "-", "-", "-", "1", "1"}},
+    {"avg.pivot_source", CP, {"-", "-", "-", "-", "-", "replay", "replay"}},
+    {"avg.pivot_source", K, {"-", "-", "-", "-", "-", "replay", "current"}},
+    {"avg.shortfall", C, {"-", "-", "-", "-", "-", "use_available", "use_available"}},
+    {"avg.shortfall", K, {"-", "-", "-", "-", "-", "replace", "replace"}},
+    {"avg.shortfall", P, {"-", "-", "-", "-", "-", "skip", "skip"}},
+    {"tasks.schedule",
+     CKP,
+     {"sequential", "sequential", "sequential", "sequential", "random_step", "random_step",
+      "sequential"}},
+    {"tasks.isolate_state", CP, {"true", "true", "true", "true", "true", "true", "true"}},
+    {"tasks.isolate_state", K, {"true", "true", "true", "true", "false", "false", "true"}},
+    {"eval.reward",
+     CP,
+     {"learned", "learned", "learned", "learned", "learned", "learned", "learned"}},
+    {"eval.reward", K, {"true", "true", "true", "true", "true", "true", "true"}},
+    {"eval.epsilon", CP, {"0", "0", "0", "0", "0", "0", "0"}},
+    {"eval.epsilon", K, {"0.03", "0.03", "0.03", "0.03", "0.03", "0.03", "0.03"}},
+    // Cells that the text below the table and the list of keys state.
+    {"sf.representation", CK, {"-", "-", "psi", "psi", "psi", "psi", "psi"}},
+    {"sf.representation", P, {"-", "-", "xi", "xi", "xi", "xi", "xi"}},
+    {"sf.gpi_scope", CKP, {"-", "-", "seen", "seen", "all", "all", "seen"}},
+    {"opt.kind", CK, {"adam", "adam", "adam", "adam", "adam", "adam", "adam"}},
+    {"opt.kind", P, {"sgd_rm", "sgd_rm", "sgd_rm", "sgd_rm", "sgd_rm", "sgd_rm", "sgd_rm"}},
+    {"opt.grad_clip", P, {"0", "0", "0", "0", "0", "0", "0"}},
+    {"gpi.tie", CK, {"-", "-", "first", "first", "first", "first", "first"}},
+    {"gpi.tie", P, {"-", "-", "hull", "hull", "hull", "hull", "hull"}},
+    {"avg.next_action", C, {"-", "-", "-", "-", "-", "gpi", "gpi"}},
+    {"avg.next_action", K, {"-", "-", "-", "-", "-", "own_mean", "own_mean"}},
+    {"avg.next_action", P, {"-", "-", "-", "-", "-", "policy_c_at_mean", "policy_c_at_mean"}},
+    {"train.buffer_reset_on_task",
+     CP,
+     {"true", "true", "false", "false", "false", "false", "false"}},
+    {"train.buffer_reset_on_task",
+     K,
+     {"false", "false", "false", "false", "false", "false", "false"}},
+    {"eval.episodes", C, {"20", "20", "20", "20", "20", "20", "20"}},
+    {"eval.episodes", "compat,paper", {"10", "10", "10", "10", "10", "10", "10"}},
+    {"tasks.warmup", CP, {"-", "-", "-", "-", "uniform", "uniform", "-"}},
+    {"tasks.warmup", K, {"-", "-", "-", "-", "first_task", "first_task", "-"}},
+    {"dqn.double", P, {"false", "false", "-", "-", "-", "-", "-"}},
+};
+#undef C
+#undef K
+#undef P
+
+// Defaults of the list of other keys, for any method of clean.
+static const char *const defaults[][2] = {
+    {"train.gamma", "0.95"},
+    {"train.horizon", "200"},
+    {"train.buffer_capacity", "200000"},
+    {"train.log_every", "200"},
+    {"train.checkpoint_every", "1000"},
+    {"explore.epsilon", "0.6"},
+    {"net.activation", "relu"},
+    {"net.bias", "true"},
+    {"opt.rm_k0", "1000"},
+    {"opt.rm_power", "0.75"},
+    {"sf.polyak", "0.005"},
+    {"sf.xi_max_centers", "64"},
+    {"sf.xi_center_threshold", "0.05"},
+    {"sf.xi_bins", "8"},
+    {"sf.next_action_current", "gpi"},
+    {"avg.key", "exact"},
+    {"avg.grid_pitch", "0.05"},
+    {"env.slip", "0"},
+    {"env.goal_in_state", "true"},
+    {"env.goal_noise", "0"},
+    {"env.terminate_on_goal", "false"},
+    {"env.reacher_dynamics", "bullet"},
+    {"env.reacher_target_in_state", "false"},
+    {"env.reacher_lag", "false"},
+    {"eval.horizon", "100"},
+    {"reward.alpha_w", "0.5"},
+    {"seed", "0"},
+};
+
+static fgsf_config made(const char *preset, const char *method) {
+    fgsf_config cfg;
+    memset(&cfg, 0, sizeof cfg);
+    if (fgsf_config_resolve(NULL, preset, method, &cfg) != FGSF_OK) {
+        fprintf(stderr, "resolve: %s\n", fgsf_last_error());
+        abort();
+    }
+    return cfg;
+}
+
+static const char *value_of(const fgsf_config *cfg, const char *key) {
+    static char text[FGSF_TEXT_SIZE];
+    if (fgsf_config_get(cfg, key, text, sizeof text) != FGSF_OK) return fgsf_last_error();
+    return text;
+}
+
+TEST every_cell_of_the_specification(void) {
+    int cells = 0;
+    for (size_t r = 0; r < sizeof expected / sizeof *expected; r++) {
+        for (int p = 0; p < 3; p++) {
+            if (!strstr(expected[r].presets, presets[p])) continue;
+            for (int m = 0; m < 7; m++) {
+                if (strcmp(expected[r].value[m], "-") == 0) continue;
+                fgsf_config cfg = made(presets[p], methods[m]);
+                char where[160];
+                snprintf(where, sizeof where, "%s, %s, %s", expected[r].key, presets[p],
+                         methods[m]);
+                ASSERT_STR_EQm(where, expected[r].value[m], value_of(&cfg, expected[r].key));
+                cells++;
+            }
+        }
+    }
+    ASSERT_EQ_FMT(519, cells, "%d");
+    PASS();
+}
+
+TEST defaults_of_the_other_keys(void) {
+    fgsf_config cfg = made("clean", "fg-sfrql");
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
+        ASSERT_STR_EQm(defaults[i][0], defaults[i][1], value_of(&cfg, defaults[i][0]));
+    }
+    cfg = made("compat", "sfrql");
+    ASSERT_STR_EQ("0.25", value_of(&cfg, "env.goal_noise"));
+    ASSERT_STR_EQ("true", value_of(&cfg, "env.terminate_on_goal"));
+    ASSERT_STR_EQ("true", value_of(&cfg, "env.reacher_lag"));
+    PASS();
+}
+
+TEST clean_pairs_differ_in_grad_mix_alone(void) {
+    const char *pairs[][2] = {{"sfrql", "fg-sfrql"}, {"dqn", "fg-dqn"}};
+    for (int i = 0; i < 2; i++) {
+        fgsf_config a = made("clean", pairs[i][0]), b = made("clean", pairs[i][1]);
+        ASSERT_EQ(0.0, a.sf.grad_mix);
+        ASSERT_EQ(1.0, b.sf.grad_mix);
+        a.sf.grad_mix = 1;
+        a.method = b.method;
+        ASSERT_EQ(fgsf_config_hash(&a), fgsf_config_hash(&b));
+    }
+    PASS();
+}
+
+TEST every_preset_and_method_is_valid(void) {
+    for (int p = 0; p < 3; p++) {
+        for (int m = 0; m < 7; m++) {
+            for (int e = -1; e < 0 || fgsf_env_def_at(e); e++) {
+                fgsf_config cfg;
+                const char *env = e < 0 ? NULL : fgsf_env_def_at(e)->name;
+                ASSERT_EQm(fgsf_last_error(), FGSF_OK,
+                           fgsf_config_resolve(env, presets[p], methods[m], &cfg));
+                ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_validate(&cfg));
+            }
+        }
+    }
+    PASS();
+}
+
+// Sizes are the environment's in every preset and for every method.
+TEST sizes_come_from_the_environment(void) {
+    static const struct {
+        const char *env;
+        int64_t steps, tasks, batch;
+    } sizes[] = {
+        {"four_rooms", 10000, 6, 64}, {"reacher", 100000, 4, 64}, {"point_maze", 30000, 8, 512}};
+    for (int i = 0; i < 3; i++) {
+        if (!fgsf_env_def_find(sizes[i].env)) continue;
+        for (int p = 0; p < 3; p++) {
+            for (int m = 0; m < 7; m++) {
+                fgsf_config cfg;
+                ASSERT_EQ(FGSF_OK, fgsf_config_resolve(sizes[i].env, presets[p], methods[m], &cfg));
+                ASSERT_STR_EQ(sizes[i].env, cfg.env.name);
+                ASSERT_EQ(sizes[i].steps, cfg.train.steps_per_task);
+                ASSERT_EQ(sizes[i].tasks, cfg.env.num_tasks);
+                ASSERT_EQ(sizes[i].batch, cfg.train.batch_size);
+                ASSERT_EQ(200000, cfg.train.buffer_capacity);
+                ASSERT_EQ(200, cfg.train.horizon);
+                ASSERT_EQ(0.95, cfg.train.gamma);
+                ASSERT_EQ(0.6, cfg.explore.epsilon);
+            }
+        }
+    }
+    PASS();
+}
+
+TEST later_steps_win(void) {
+    fgsf_config cfg = made("compat", "dqn");
+    ASSERT_EQ(0.0, cfg.opt.grad_clip); // method over default
+    ASSERT_EQ(0.03, cfg.eval.epsilon); // preset over default
+    ASSERT_EQ(FGSF_OK,
+              fgsf_config_parse(&cfg, "{\"eval.epsilon\": 0.5, \"opt\": {\"eps\": 1}}", "f"));
+    ASSERT_EQ(0.5, cfg.eval.epsilon);
+    ASSERT_EQ(1.0, cfg.opt.eps);
+    ASSERT_EQ(FGSF_OK, fgsf_config_set(&cfg, "eval.epsilon", "0.25", "--set"));
+    ASSERT_EQ(0.25, cfg.eval.epsilon);
+    PASS();
+}
+
+static bool says(const char *part) {
+    if (strstr(fgsf_last_error(), part)) return true;
+    fprintf(stderr, "expected '%s' in: %s\n", part, fgsf_last_error());
+    return false;
+}
+
+TEST unknown_names_are_errors_with_a_suggestion(void) {
+    fgsf_config cfg = made("clean", "fg-sfrql"), before = cfg;
+    static const char *const wrong[][2] = {{"sf.gradmix", "sf.grad_mix"},
+                                           {"grad_mix", "sf.grad_mix"},
+                                           {"train.batch", "train.batch_size"},
+                                           {"dqn.doubel", "dqn.double"},
+                                           {"SF.LR", ""}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_set(&cfg, wrong[i][0], "1", "--set"));
+        ASSERT(says(wrong[i][0]));
+        ASSERT(says("--set"));
+        ASSERT(says(wrong[i][1]));
+    }
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_set(&cfg, "", "1", "--set"));
+    ASSERT_EQ(0, memcmp(&cfg, &before, sizeof cfg));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_resolve("atari", "clean", "dqn", &cfg));
+    ASSERT(says("atari"));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_resolve(NULL, "tidy", "dqn", &cfg));
+    ASSERT(says("clean|compat|paper"));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_resolve(NULL, "clean", "ppo", &cfg));
+    ASSERT(says("fg-sfrql"));
+    ASSERT_EQ(0, memcmp(&cfg, &before, sizeof cfg));
+    PASS();
+}
+
+TEST bad_values_are_refused_and_change_nothing(void) {
+    static const char *const bad[][2] = {
+        {"sf.lr", ""},           {"sf.lr", "abc"},
+        {"sf.lr", "1x"},         {"sf.lr", " 1"},
+        {"sf.lr", "1 "},         {"sf.lr", "nan"},
+        {"sf.lr", "inf"},        {"sf.lr", "1e999"},
+        {"sf.lr", "0x10"},       {"sf.lr", "-1"},
+        {"sf.lr", "1,5"},        {"train.gamma", "1"},
+        {"train.gamma", "1.5"},  {"avg.n", "2.5"},
+        {"avg.n", "0"},          {"avg.n", "1e3"},
+        {"avg.n", "batch"},      {"avg.n", "99999999999999999999999"},
+        {"avg.n", "-"},          {"avg.n", "+1"},
+        {"avg.pivots", "all"},   {"avg.pivots", "-1"},
+        {"net.bias", "yes"},     {"net.bias", "1"},
+        {"net.bias", ""},        {"sf.tie", "first"},
+        {"gpi.tie", "firs"},     {"gpi.tie", ""},
+        {"gpi.tie", "first|"},   {"gpi.tie", "first|random"},
+        {"net.hidden", "0"},     {"net.hidden", "1,"},
+        {"net.hidden", ",1"},    {"net.hidden", "[1"},
+        {"net.hidden", "1,,2"},  {"net.hidden", "1,2,3,4,5,6,7,8,9"},
+        {"net.hidden", "1.5"},   {"net.hidden", "a"},
+        {"net.hidden", "70000"}, {"net.hidden", "1]"},
+        {"env.map", "a\nb"},     {"env.map", "\xff\xfe"},
+        {"seed", "-1"},          {"seed", "9007199254740992"},
+    };
+    fgsf_config cfg = made("clean", "fg-sfrql"), before = cfg;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ASSERT_EQm(bad[i][1], FGSF_ERR_INVALID,
+                   fgsf_config_set(&cfg, bad[i][0], bad[i][1], "--set"));
+        ASSERT(says(bad[i][0]));
+        ASSERT_EQ(0, memcmp(&cfg, &before, sizeof cfg));
+    }
+    char large[2000];
+    memset(large, 'a', sizeof large);
+    large[sizeof large - 1] = '\0';
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_set(&cfg, "env.map", large, "--set"));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_set(&cfg, "sf.lr", large, "--set"));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_set(&cfg, large, "1", "--set"));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_set(&cfg, "net.hidden", large, "--set"));
+    PASS();
+}
+
+TEST values_have_their_forms(void) {
+    fgsf_config cfg = made("clean", "fg-sfrql");
+    static const char *const good[][3] = {
+        {"net.hidden", "", ""},
+        {"net.hidden", "[]", ""},
+        {"net.hidden", "7", "7"},
+        {"net.hidden", "[3,4,5]", "3,4,5"},
+        {"avg.pivots", "batch", "batch"},
+        {"avg.pivots", "0", "batch"},
+        {"avg.pivots", "3", "3"},
+        {"sf.lr", "1E-2", "0.01"},
+        {"sf.lr", "-0", "0"},
+        {"sf.lr", ".5", "0.5"},
+        {"env.map", "", ""},
+        {"env.map", "m\xc3\xa4p \"1\"\\", "m\xc3\xa4p \"1\"\\"},
+        {"seed", "9007199254740991", "9007199254740991"},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        ASSERT_EQm(fgsf_last_error(), FGSF_OK,
+                   fgsf_config_set(&cfg, good[i][0], good[i][1], "--set"));
+        ASSERT_STR_EQ(good[i][2], value_of(&cfg, good[i][0]));
+    }
+    PASS();
+}
+
+// Writes a value for a key that differs from `current`.
+static void other_value(const fgsf_key *key, const char *current, char *text, size_t size) {
+    switch (key->type) {
+    case FGSF_KEY_INT:
+        snprintf(text, size, "%s", strcmp(current, "7") ? "7" : "8");
+        break;
+    case FGSF_KEY_REAL:
+        snprintf(text, size, "%.17g", (key->min + key->max) / 3);
+        break;
+    case FGSF_KEY_BOOL:
+        snprintf(text, size, "%s", current[0] == 't' ? "false" : "true");
+        break;
+    case FGSF_KEY_CHOICE:
+        snprintf(text, size, "%s", strrchr(key->choices, '|') + 1);
+        if (strcmp(text, current) == 0) {
+            snprintf(text, size, "%.*s", (int)strcspn(key->choices, "|"), key->choices);
+        }
+        break;
+    case FGSF_KEY_INT_LIST:
+        snprintf(text, size, "3,5,7");
+        break;
+    case FGSF_KEY_TEXT:
+        snprintf(text, size, "some \"text\"");
+        break;
+    }
+}
+
+TEST each_key_can_be_set_alone_and_round_trips(void) {
+    size_t count = 0;
+    const fgsf_key *keys = fgsf_config_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        fgsf_config cfg = made("clean", "fg-sfrql"), before = cfg, back = cfg;
+        char text[FGSF_TEXT_SIZE];
+        other_value(&keys[i], value_of(&cfg, keys[i].name), text, sizeof text);
+        ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_set(&cfg, keys[i].name, text, "--set"));
+        ASSERT(memcmp(&cfg, &before, sizeof cfg) != 0);
+        ASSERT_EQm(keys[i].name, strcmp(keys[i].name, "seed") == 0,
+                   fgsf_config_hash(&cfg) == fgsf_config_hash(&before));
+        char *json = fgsf_config_to_json(&cfg);
+        ASSERT(json);
+        ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_parse(&back, json, "json"));
+        free(json);
+        ASSERT_EQ(0, memcmp(&cfg, &back, sizeof cfg));
+        // No other key moved.
+        for (size_t k = 0; k < count; k++) {
+            if (k == i) continue;
+            char mine[FGSF_TEXT_SIZE];
+            snprintf(mine, sizeof mine, "%s", value_of(&cfg, keys[k].name));
+            ASSERT_STR_EQ(value_of(&before, keys[k].name), mine);
+        }
+        ASSERT(keys[i].doc && strlen(keys[i].doc) > 5);
+    }
+    PASS();
+}
+
+TEST reals_round_trip_bit_for_bit(void) {
+    static const double values[] = {
+        0.1, 1.0 / 3, 1e-300 * 1e-10, 0.1 + 0.2, 5e-324, 2e-17, 999.9999999999999, 1e3, 0};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        fgsf_config cfg = made("clean", "dqn"), back = cfg;
+        cfg.sf.lr = values[i];
+        char *json = fgsf_config_to_json(&cfg);
+        ASSERT_EQ(FGSF_OK, fgsf_config_parse(&back, json, "json"));
+        free(json);
+        ASSERT_EQ(0, memcmp(&cfg, &back, sizeof cfg));
+        ASSERT_EQ(FGSF_OK, fgsf_config_set(&back, "sf.lr", value_of(&cfg, "sf.lr"), NULL));
+        ASSERT_EQ(0, memcmp(&cfg, &back, sizeof cfg));
+    }
+    PASS();
+}
+
+TEST numbers_ignore_the_locale(void) {
+    if (!setlocale(LC_ALL, "de_DE.UTF-8")) SKIPm("no locale with a decimal comma installed");
+    fgsf_config cfg = made("clean", "dqn"), back = cfg;
+    ASSERT_EQ(0.95, cfg.train.gamma);
+    ASSERT_STR_EQ("0.95", value_of(&cfg, "train.gamma"));
+    char *json = fgsf_config_to_json(&cfg);
+    ASSERT_EQ(FGSF_OK, fgsf_config_parse(&back, json, "json"));
+    free(json);
+    setlocale(LC_ALL, "C");
+    ASSERT_EQ(0, memcmp(&cfg, &back, sizeof cfg));
+    PASS();
+}
+
+TEST bad_json_is_refused_whole(void) {
+    static const struct {
+        const char *text, *message;
+    } bad[] = {
+        {"", "my.json"},
+        {"[]", "expected an object"},
+        {"1", "expected an object"},
+        {"{\"seed\": 1", "line 1"},
+        {"{\n\"seed\": 1,\n}", "line 3"},
+        {"{\"seed\": 1} x", "not valid JSON"},
+        {"{\"seed\": 1, \"sf.lr\": \"1\"}", "sf.lr: expected a number"},
+        {"{\"seed\": 1, \"sf.lr\": null}", "sf.lr: expected a number"},
+        {"{\"seed\": 1, \"sf.lr\": {\"x\": 1}}", "sf.lr: expected a number"},
+        {"{\"seed\": 1, \"sf.lr\": -1}", "sf.lr"},
+        {"{\"seed\": 1, \"sf.lr\": 1e999}", "sf.lr"},
+        {"{\"seed\": 1.5}", "seed"},
+        {"{\"seed\": 1, \"net.bias\": 1}", "net.bias: expected true or false"},
+        {"{\"seed\": 1, \"net.bias\": \"true\"}", "net.bias: expected true or false"},
+        {"{\"seed\": 1, \"gpi.tie\": 0}", "gpi.tie: expected a text"},
+        {"{\"seed\": 1, \"net.hidden\": 256}", "net.hidden: expected a list"},
+        {"{\"seed\": 1, \"net.hidden\": [1,\"2\"]}", "net.hidden: expected a list"},
+        {"{\"seed\": 1, \"net.hidden\": [1,2,3,4,5,6,7,8,9]}", "more than 8"},
+        {"{\"seed\": 1, \"net.hidden\": [1.5]}", "integer"},
+        {"{\"seed\": 1, \"sf\": 2}", "unknown key 'sf'"},
+        {"{\"seed\": 1, \"sf\": {}}", "unknown key 'sf'"},
+        {"{\"seed\": 1, \"sf\": {\"l\": 2}}", "unknown key 'sf.l'"},
+        {"{\"seed\": 1, \"seed\": 2}", "seed is given twice"},
+        {"{\"sf.lr\": 1, \"sf\": {\"lr\": 1}}", "sf.lr is given twice"},
+        {"{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":1}}}}}", "nested too deep"},
+        {"{\"seed\\u0000x\": 1}", "not valid JSON"},
+        {"{\"env.map\": \"a\\nb\"}", "env.map"},
+        {"{\"env.map\": \"\\ud800\"}", "my.json"},
+    };
+    fgsf_config cfg = made("clean", "fg-sfrql"), before = cfg;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ASSERTm(bad[i].text, fgsf_config_parse(&cfg, bad[i].text, "my.json") != FGSF_OK);
+        ASSERT(says("my.json"));
+        ASSERT(says(bad[i].message));
+        ASSERT_EQ(0, memcmp(&cfg, &before, sizeof cfg));
+    }
+    PASS();
+}
+
+TEST extreme_json_is_refused(void) {
+    fgsf_config cfg = made("clean", "fg-sfrql");
+    size_t n = 3 << 20;
+    char *text = malloc(n + 1);
+    memset(text, ' ', n);
+    text[n] = '\0';
+    ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_config_parse(&cfg, text, "huge"));
+    ASSERT(says("too large"));
+    memset(text, '[', 100000);
+    text[100000] = '\0';
+    ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_config_parse(&cfg, text, "deep"));
+    free(text);
+    PASS();
+}
+
+TEST files_that_cannot_be_read_are_named(void) {
+    fgsf_config cfg = made("clean", "fg-sfrql");
+    char path[64];
+    snprintf(path, sizeof path, "test_config.%ld.json", (long)getpid());
+    ASSERT_EQ(FGSF_ERR_IO, fgsf_config_load(&cfg, path));
+    ASSERT(says(path));
+    ASSERT_EQ(FGSF_ERR_IO, fgsf_config_load(&cfg, "/"));
+    ASSERT(says("regular file"));
+    FILE *file = fopen(path, "wb");
+    fwrite("{\"seed\":3}\0", 1, 11, file);
+    fclose(file);
+    ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_config_load(&cfg, path));
+    ASSERT(says("zero byte"));
+    file = fopen(path, "wb");
+    fputs("{\"seed\":3}", file);
+    fclose(file);
+    ASSERT_EQ(FGSF_OK, fgsf_config_load(&cfg, path));
+    ASSERT_EQ(3, cfg.seed);
+    file = fopen(path, "wb");
+    for (int i = 0; i < 300000; i++) fputs("     ", file);
+    fclose(file);
+    ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_config_load(&cfg, path));
+    unlink(path);
+    PASS();
+}
+
+TEST contradictions_are_refused_with_a_reason(void) {
+    static const struct {
+        const char *preset, *method, *settings, *message;
+    } bad[] = {
+        {"clean", "fg-sfrql", "reward.model=mlp", "R(E sum phi) is not E sum R(phi)"},
+        {"clean", "fg-sfrql-average", "avg.estimator=split avg.n=1", "avg.n >= 2"},
+        {"clean", "fg-sfrql", "sf.target_mode=hard", "sf.grad_mix"},
+        {"compat", "sfrql", "sf.grad_mix=0.5", "sf.target_mode"},
+        {"clean", "dqn", "avg.n=5", "avg.n"},
+        {"clean", "sfrql", "train.buffer_capacity=32", "train.buffer_capacity 32"},
+        {"clean", "sfrql", "train.steps_per_task=10 env.num_tasks=2", "20 steps of the run"},
+        {"clean", "dqn", "train.steps_per_task=10 env.num_tasks=20", "10 steps of a task"},
+        {"clean", "sfrql", "sf.group_by_prior=true sf.update_set=all", "i_and_c"},
+        {"clean", "fg-sfrql-average", "sf.group_by_prior=true", "pivots"},
+        {"clean", "fg-sfrql-random", "sf.init_from=previous", "no trained network"},
+        {"clean", "fg-sfrql-average", "avg.pivot_source=current", "avg.pivots=1"},
+        {"clean", "fg-sfrql-average", "avg.n=1000 train.buffer_capacity=100", "avg.n 1000"},
+        {"clean", "fg-sfrql-random", "train.buffer_reset_on_task=true", "every draw"},
+        {"clean", "dqn", "tasks.schedule=random_step", "every draw"},
+        {"clean", "dqn", "dqn.double=true", "plain DQN"},
+        {"clean", "dqn", "dqn.task_input=onehot", "dqn.per_task=false"},
+        {"clean", "dqn", "train.buffer_reset_on_task=false env.num_tasks=2", "other tasks'"},
+        {"clean", "dqn", "dqn.relabel=true", "relabel"},
+        {"clean", "sfrql", "reward.alpha_w=2", "do not converge"},
+        {"clean", "sfrql", "diag.psi_error=true", "four_rooms"},
+        {"clean", "sfrql", "env.name=nowhere", "nowhere"},
+        {"clean", "sfrql", "device.name=", "device.name"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        fgsf_config cfg = made(bad[i].preset, bad[i].method);
+        char text[200];
+        snprintf(text, sizeof text, "%s", bad[i].settings);
+        for (char *s = strtok(text, " "); s; s = strtok(NULL, " ")) {
+            char *equals = strchr(s, '=');
+            *equals = '\0';
+            ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_set(&cfg, s, equals + 1, NULL));
+        }
+        ASSERT_EQm(bad[i].settings, FGSF_ERR_INVALID, fgsf_config_validate(&cfg));
+        ASSERT(says(bad[i].message));
+    }
+    fgsf_config good = made("clean", "fg-sfrql");
+    fgsf_config_set(&good, "sf.representation", "xi", NULL);
+    fgsf_config_set(&good, "reward.model", "mlp", NULL);
+    ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_validate(&good));
+    PASS();
+}
+
+// A struct that someone filled by hand meets the same ranges.
+TEST validate_checks_ranges_too(void) {
+    fgsf_config cfg = made("clean", "fg-sfrql");
+    cfg.train.gamma = 2;
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_validate(&cfg));
+    ASSERT(says("train.gamma"));
+    cfg = made("clean", "fg-sfrql");
+    cfg.sf.lr = NAN;
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_validate(&cfg));
+    cfg = made("clean", "fg-sfrql");
+    cfg.gpi.tie = 17;
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_validate(&cfg));
+    cfg = made("clean", "fg-sfrql");
+    cfg.net.hidden.n = 100;
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_validate(&cfg));
+    cfg = made("clean", "fg-sfrql");
+    memset(cfg.env.map, 'a', sizeof cfg.env.map);
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_validate(&cfg));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_validate(NULL));
+    PASS();
+}
+
+TEST get_reports_a_small_buffer(void) {
+    fgsf_config cfg = made("clean", "fg-sfrql");
+    char text[4];
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_get(&cfg, "net.hidden", text, sizeof text));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_get(&cfg, "nothing", text, sizeof text));
+    PASS();
+}
+
+GREATEST_MAIN_DEFS();
+
+int main(int argc, char **argv) {
+    GREATEST_MAIN_BEGIN();
+    RUN_TEST(every_cell_of_the_specification);
+    RUN_TEST(defaults_of_the_other_keys);
+    RUN_TEST(clean_pairs_differ_in_grad_mix_alone);
+    RUN_TEST(every_preset_and_method_is_valid);
+    RUN_TEST(sizes_come_from_the_environment);
+    RUN_TEST(later_steps_win);
+    RUN_TEST(unknown_names_are_errors_with_a_suggestion);
+    RUN_TEST(bad_values_are_refused_and_change_nothing);
+    RUN_TEST(values_have_their_forms);
+    RUN_TEST(each_key_can_be_set_alone_and_round_trips);
+    RUN_TEST(reals_round_trip_bit_for_bit);
+    RUN_TEST(numbers_ignore_the_locale);
+    RUN_TEST(bad_json_is_refused_whole);
+    RUN_TEST(extreme_json_is_refused);
+    RUN_TEST(files_that_cannot_be_read_are_named);
+    RUN_TEST(contradictions_are_refused_with_a_reason);
+    RUN_TEST(validate_checks_ranges_too);
+    RUN_TEST(get_reports_a_small_buffer);
+    GREATEST_MAIN_END();
+}
