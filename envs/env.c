@@ -25,11 +25,15 @@ fgsf_status fgsf_env_create(const fgsf_config *cfg, fgsf_env **out) {
 }
 
 fgsf_status fgsf_env_create_from(const fgsf_env_def *def, const fgsf_config *cfg, fgsf_env **out) {
+    if (!(cfg->env.slip >= 0.0 && cfg->env.slip <= 1.0)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "env.slip: %g is not in [0, 1]", cfg->env.slip);
+    }
     fgsf_env *env = NULL;
     fgsf_status status = def->create(cfg, &env);
     if (status != FGSF_OK) return status;
     env->def = def;
     env->task = 0;
+    env->slip = cfg->env.slip;
     env->scratch = calloc((size_t)env->spec.state_size, sizeof *env->scratch);
     if (!env->scratch) {
         fgsf_env_free(env);
@@ -67,6 +71,9 @@ fgsf_status fgsf_env_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_re
     if (action < 0 || action >= env->spec.num_actions) {
         return fgsf_fail(FGSF_ERR_INVALID, "%s: action %d is not in [0, %d)", env->def->name,
                          action, env->spec.num_actions);
+    }
+    if (env->slip > 0.0 && fgsf_rng_uniform(rng) < env->slip) {
+        action = (int)fgsf_rng_below(rng, (uint64_t)env->spec.num_actions);
     }
     return env->def->step(env, action, rng, out);
 }

@@ -79,9 +79,6 @@ static fgsf_status check_config(const fgsf_config *cfg) {
         return fgsf_fail(FGSF_ERR_INVALID, "env.num_tasks: %lld is not in [1, %d]",
                          (long long)cfg->env.num_tasks, MAX_TASKS);
     }
-    if (!(cfg->env.slip >= 0.0 && cfg->env.slip <= 1.0)) {
-        return fgsf_fail(FGSF_ERR_INVALID, "env.slip: %g is not in [0, 1]", cfg->env.slip);
-    }
     if (!(cfg->env.step_cost >= -1e6 && cfg->env.step_cost <= 1e6)) {
         return fgsf_fail(FGSF_ERR_INVALID, "env.step_cost: %g is not in [-1e6, 1e6]",
                          cfg->env.step_cost);
@@ -138,11 +135,9 @@ static fgsf_status four_rooms_reset(fgsf_env *env, fgsf_rng *rng) {
 
 static fgsf_status four_rooms_step(fgsf_env *env, int action, fgsf_rng *rng,
                                    fgsf_step_result *out) {
+    (void)rng;
     four_rooms *self = (four_rooms *)env;
     const fgsf_four_rooms *m = &self->model;
-    if (m->slip > 0.0 && fgsf_rng_uniform(rng) < m->slip) {
-        action = (int)fgsf_rng_below(rng, ACTIONS);
-    }
     fgsf_four_rooms_outcome o = fgsf_four_rooms_move(m, self->cell, self->inventory, action);
     self->cell = o.cell;
     self->inventory = o.inventory;

@@ -4,9 +4,13 @@
 #include "fgsf/env.h"
 
 extern const fgsf_env_def fgsf_four_rooms_def;
+extern const fgsf_env_def fgsf_point_maze_def;
 
 static const fgsf_env_def *const ENVIRONMENTS[] = {
     &fgsf_four_rooms_def,
+#ifdef FGSF_HAVE_MUJOCO
+    &fgsf_point_maze_def,
+#endif
 };
 
 const fgsf_env_def *fgsf_env_def_at(int i) {

@@ -81,6 +81,7 @@ struct fgsf_env {
     const fgsf_env_def *def;
     fgsf_env_spec spec;
     int task;
+    double slip;     // env.slip: probability that a uniform action replaces the chosen one
     double *scratch; // state_size numbers, owned by fgsf_env_create
 };
 
@@ -105,7 +106,8 @@ FGSF_API fgsf_status fgsf_env_set_task(fgsf_env *env, int task);
 
 FGSF_API fgsf_status fgsf_env_reset(fgsf_env *env, fgsf_rng *rng);
 
-// Takes one step; an action out of range is refused and changes nothing.
+// Takes one step; an action out of range is refused and changes nothing. With env.slip 0 nothing is
+// drawn from rng but what the environment itself draws.
 FGSF_API fgsf_status fgsf_env_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_result *out);
 
 // Writes the encoded state as floats (the trainer's) or doubles (rollout's).

@@ -1,0 +1,41 @@
+// Parsing env.goals. Whether a goal makes sense is for the environment to say.
+#include "goals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Parses `number,number` up to a semicolon or the end; returns what follows, or NULL.
+static const char *parse_pair(const char *text, double at[2]) {
+    char *end;
+    at[0] = strtod(text, &end);
+    if (end == text || *end != ',') return NULL;
+    text = end + 1;
+    at[1] = strtod(text, &end);
+    if (end == text || !isfinite(at[0]) || !isfinite(at[1])) return NULL;
+    end += strspn(end, " ");
+    return *end == ';' || *end == '\0' ? end : NULL;
+}
+
+static fgsf_status refuse(const char *text) {
+    return fgsf_fail(FGSF_ERR_INVALID, "env.goals: '%.*s' is neither a cell 'row,col' nor '@x,y'",
+                     (int)strcspn(text, ";"), text);
+}
+
+fgsf_status fgsf_goals_parse(const char *text, fgsf_goal out[FGSF_GOALS_MAX], int *count) {
+    int n = 0;
+    for (const char *at = text; *at != '\0';) {
+        if (n == FGSF_GOALS_MAX) {
+            return fgsf_fail(FGSF_ERR_INVALID, "env.goals: more than %d goals", FGSF_GOALS_MAX);
+        }
+        fgsf_goal goal = {.is_cell = *at != '@'};
+        const char *end = parse_pair(at + !goal.is_cell, goal.at);
+        bool whole = goal.at[0] == floor(goal.at[0]) && goal.at[1] == floor(goal.at[1]);
+        if (!end || (goal.is_cell && !whole)) return refuse(at);
+        out[n++] = goal;
+        at = *end == ';' ? end + 1 : end;
+        at += strspn(at, " ");
+    }
+    *count = n;
+    return FGSF_OK;
+}

@@ -1,0 +1,39 @@
+// PointMaze: a ball that is pushed through a maze of unit cells towards the task's goal (MuJoCo).
+//
+// The environment itself is reached through fgsf/env.h. This header adds its plan: the maze, the
+// goals of all tasks, and the MJCF text that MuJoCo runs.
+#ifndef FGSF_ENVS_POINT_MAZE_H
+#define FGSF_ENVS_POINT_MAZE_H
+
+#include "fgsf/env.h"
+#include "grid.h"
+
+FGSF_BEGIN_DECLS
+
+#define FGSF_POINT_MAZE_RADIUS 0.1   // m, of the ball
+#define FGSF_POINT_MAZE_MARGIN 0.004 // m, distance at which a contact starts to act
+
+typedef struct fgsf_point_maze_plan {
+    fgsf_grid grid; // '1' wall, '0' free
+    int start_row, start_col;
+    int *distance; // (rows, cols): cells on the way from the start, -1 where it cannot go
+    int num_tasks, num_heldout;
+    double (*goals)[2]; // (num_tasks + num_heldout, 2): x, y in metres
+} fgsf_point_maze_plan;
+
+// Reads the maze and decides the goals: env.layout, env.map, env.goals, env.num_tasks, preset.
+FGSF_API fgsf_status fgsf_point_maze_plan_make(const fgsf_config *cfg, fgsf_point_maze_plan *out);
+FGSF_API void fgsf_point_maze_plan_free(fgsf_point_maze_plan *plan);
+
+// Returns the model as MJCF text, to be freed with free(), or NULL when out of memory.
+FGSF_API char *fgsf_point_maze_xml(const fgsf_point_maze_plan *plan);
+
+// Centre of a cell, in metres.
+FGSF_API void fgsf_point_maze_centre(const fgsf_grid *grid, double row, double col, double *x,
+                                     double *y);
+
+// Returns true when the point lies in a free cell.
+FGSF_API bool fgsf_point_maze_is_free(const fgsf_grid *grid, double x, double y);
+
+FGSF_END_DECLS
+#endif
