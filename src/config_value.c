@@ -125,10 +125,13 @@ fgsf_status fgsf_key_unknown(const char *name, const char *source) {
 
 // ---- Setting -------------------------------------------------------------------------------------
 
-static fgsf_status check_range(const fgsf_key *key, double value, const char *text,
-                               const char *source) {
-    if (value >= key->min && value <= key->max) return FGSF_OK;
-    char why[96];
+// Checks a number against the key's type and range.
+static fgsf_status check_number(const fgsf_key *key, double value, const char *source) {
+    bool whole = key->type == FGSF_KEY_REAL || value == floor(value);
+    if (whole && value >= key->min && value <= key->max) return FGSF_OK;
+    char text[40], why[96];
+    print_real(value, text, sizeof text);
+    if (!whole) return refuse(key, text, "is not an integer", source);
     snprintf(why, sizeof why, "is not in [%.16g, %.16g]", key->min, key->max);
     return refuse(key, text, why, source);
 }
@@ -226,10 +229,7 @@ fgsf_status fgsf_key_set_list(fgsf_config *cfg, const fgsf_key *key, const doubl
     memset(&list, 0, sizeof list);
     list.n = n;
     for (int i = 0; i < n; i++) {
-        char text[40];
-        print_real(values[i], text, sizeof text);
-        if (values[i] != floor(values[i])) return refuse(key, text, "is not an integer", source);
-        if (check_range(key, values[i], text, source) != FGSF_OK) return FGSF_ERR_INVALID;
+        if (check_number(key, values[i], source) != FGSF_OK) return FGSF_ERR_INVALID;
         list.v[i] = (int64_t)values[i];
     }
     memcpy(at(cfg, key), &list, sizeof list);
@@ -238,12 +238,7 @@ fgsf_status fgsf_key_set_list(fgsf_config *cfg, const fgsf_key *key, const doubl
 
 fgsf_status fgsf_key_set_number(fgsf_config *cfg, const fgsf_key *key, double value,
                                 const char *source) {
-    char text[40];
-    print_real(value, text, sizeof text);
-    if (key->type == FGSF_KEY_INT && value != floor(value)) {
-        return refuse(key, text, "is not an integer", source);
-    }
-    if (check_range(key, value, text, source) != FGSF_OK) return FGSF_ERR_INVALID;
+    if (check_number(key, value, source) != FGSF_OK) return FGSF_ERR_INVALID;
     if (key->type == FGSF_KEY_INT) *(int64_t *)at(cfg, key) = (int64_t)value;
     if (key->type == FGSF_KEY_REAL) *(double *)at(cfg, key) = value + 0.0;
     return FGSF_OK;
@@ -281,7 +276,7 @@ fgsf_status fgsf_key_set_text(fgsf_config *cfg, const fgsf_key *key, const char 
 static size_t print_list(const fgsf_int_list *list, bool json, char *buffer, size_t size) {
     char text[24 * FGSF_MAX_HIDDEN + 3];
     size_t used = (size_t)snprintf(text, sizeof text, "%s", json ? "[" : "");
-    for (int i = 0; i < list->n; i++) {
+    for (int i = 0; i < list->n && i < FGSF_MAX_HIDDEN; i++) {
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld", i ? "," : "",
                                  (long long)list->v[i]);
     }
@@ -292,7 +287,7 @@ static size_t print_quoted(const char *value, char *buffer, size_t size) {
     char text[2 * FGSF_TEXT_SIZE + 3];
     size_t used = 0;
     text[used++] = '"';
-    for (; *value; value++) {
+    for (size_t n = strnlen(value, FGSF_TEXT_SIZE - 1); n > 0; n--, value++) {
         if (*value == '"' || *value == '\\') text[used++] = '\\';
         text[used++] = *value;
     }
@@ -320,7 +315,7 @@ size_t fgsf_key_print(const fgsf_config *cfg, const fgsf_key *key, bool json, ch
         return print_list(value, json, buffer, size);
     case FGSF_KEY_TEXT:
         if (json) return print_quoted(value, buffer, size);
-        return (size_t)snprintf(buffer, size, "%s", (const char *)value);
+        return (size_t)snprintf(buffer, size, "%.*s", FGSF_TEXT_SIZE - 1, (const char *)value);
     }
     return 0;
 }

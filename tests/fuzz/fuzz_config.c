@@ -1,0 +1,36 @@
+// Fuzzes the JSON reader of configurations: whatever is accepted must be in range, and must come
+// back from its own JSON bit for bit; whatever is refused must leave the configuration as it was.
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fgsf/config.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    fgsf_config cfg, before, back;
+    char *text = malloc(size + 1);
+    if (!text || fgsf_config_resolve(NULL, "clean", "fg-sfrql", &cfg) != FGSF_OK) abort();
+    memcpy(text, data, size);
+    text[size] = '\0';
+    before = back = cfg;
+    if (fgsf_config_parse(&cfg, text, "fuzz") != FGSF_OK) {
+        if (memcmp(&cfg, &before, sizeof cfg) != 0 || !*fgsf_last_error()) abort();
+    } else {
+        char *json = fgsf_config_to_json(&cfg);
+        if (!json || fgsf_config_parse(&back, json, "again") != FGSF_OK) abort();
+        if (memcmp(&cfg, &back, sizeof cfg) != 0) abort();
+        fgsf_config_validate(&cfg);
+        free(json);
+    }
+    // The first line as the value of some key: the reader of --set.
+    size_t count = 0;
+    const fgsf_key *keys = fgsf_config_keys(&count);
+    const char *key = keys[(size > 0 ? data[0] : 0) % count].name;
+    text[strcspn(text, "\n")] = '\0';
+    fgsf_config_set(&cfg, key, size > 0 ? text + 1 : text, "fuzz");
+    fgsf_config_set(&cfg, text, "1", "fuzz");
+    free(text);
+    return 0;
+}
