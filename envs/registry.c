@@ -5,11 +5,13 @@
 
 extern const fgsf_env_def fgsf_four_rooms_def;
 extern const fgsf_env_def fgsf_point_maze_def;
+extern const fgsf_env_def fgsf_reacher_def;
 
 static const fgsf_env_def *const ENVIRONMENTS[] = {
     &fgsf_four_rooms_def,
 #ifdef FGSF_HAVE_MUJOCO
     &fgsf_point_maze_def,
+    &fgsf_reacher_def,
 #endif
 };
 
