@@ -1,0 +1,43 @@
+// Evaluation of an agent on trained and held-out tasks, with episode seeds that are the same for
+// every method and seed of training.
+//
+//     fgsf_eval_rows rows = {0};
+//     fgsf_evaluate(agent, FGSF_EVAL_LEARNED, 0.0, &rows);
+//
+// Trained tasks are scored with the learned or the true reward. Held-out tasks were never trained on:
+// their reward vector is given where it is linear in phi ("true"), else fitted by ridge regression on
+// the features and rewards of 2,000 random-action transitions ("ridge"), with the error of the fit.
+#ifndef FGSF_EVALUATE_H
+#define FGSF_EVALUATE_H
+
+#include "fgsf/agent.h"
+
+FGSF_BEGIN_DECLS
+
+// One row of eval.csv.
+typedef struct fgsf_eval_row {
+    int task; // trained tasks first, then held-out ones from num_tasks on
+    bool heldout;
+    int episode;
+    const char *reward_model; // "learned", "true" or "ridge"
+    double epsilon;
+    double episode_return; // undiscounted
+    int steps;
+    bool success;
+    double fit_error; // root mean squared error of the ridge fit, else 0
+} fgsf_eval_row;
+
+typedef struct fgsf_eval_rows {
+    fgsf_eval_row *rows; // to be freed with free()
+    int count, capacity;
+} fgsf_eval_rows;
+
+// Appends eval.episodes rows for every trained task.
+FGSF_API fgsf_status fgsf_evaluate(fgsf_agent *agent, enum fgsf_eval_reward reward, double epsilon,
+                                   fgsf_eval_rows *out);
+
+// Appends eval.episodes rows for every held-out task.
+FGSF_API fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, double epsilon, fgsf_eval_rows *out);
+
+FGSF_END_DECLS
+#endif

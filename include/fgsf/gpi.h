@@ -1,0 +1,29 @@
+// Generalised policy improvement: from Q of several policies to a policy and an action.
+//
+//     c    = argmax_k max_a q[k][a]        the prior whose value is used
+//     a    = argmax_a q[c][a]              the action
+//
+// Policies are compared first, then actions. Values within a relative 1e-6 of the largest count as
+// ties for `random` and `hull`; `first` takes the lowest index of the exact maximum.
+#ifndef FGSF_GPI_H
+#define FGSF_GPI_H
+
+#include "fgsf/config.h"
+#include "fgsf/rng.h"
+
+FGSF_BEGIN_DECLS
+
+typedef struct fgsf_choice {
+    int policy, action;
+} fgsf_choice;
+
+// Chooses from q (num_policies, num_actions). `rng` is only drawn from for FGSF_TIE_RANDOM.
+FGSF_API fgsf_choice fgsf_gpi_choose(const float *q, int num_policies, int num_actions,
+                                     enum fgsf_tie tie, fgsf_rng *rng);
+
+// Writes every maximising (policy, action), at most `max` of them, and returns how many.
+FGSF_API int fgsf_gpi_maximisers(const float *q, int num_policies, int num_actions, int max,
+                                 fgsf_choice *out);
+
+FGSF_END_DECLS
+#endif
