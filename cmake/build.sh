@@ -15,6 +15,11 @@ fgsf_unlock() { exec 8>&-; }
 # fgsf_build PRESET FOLDER: configures when needed and builds every target.
 fgsf_build() {
     local log=$FGSF_ROOT/build/$1.log
+    # A repository that was copied or moved with its build folder is configured afresh.
+    if [ -f "$2/CMakeCache.txt" ] &&
+        ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$FGSF_ROOT" "$2/CMakeCache.txt"; then
+        rm -rf "$2/CMakeCache.txt" "$2/CMakeFiles" "$2/build.ninja"
+    fi
     if [ ! -f "$2/build.ninja" ]; then
         printf 'fgsf: configuring and building (%s)\n' "$1" >&2
         (cd "$FGSF_ROOT" && cmake --preset "$1") >"$log" 2>&1 || { cat "$log" >&2; return 1; }
