@@ -1,40 +1,20 @@
 // Reading maps. Knows nothing of what the characters mean.
 #include "grid.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "io.h"
+
 #define MAX_TEXT (1 << 20) // bytes; a map is a few hundred
 
 fgsf_status fgsf_grid_read_text(const char *path, const char *key, char **out) {
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return fgsf_fail(FGSF_ERR_IO, "%s: cannot open '%s': %s", key, path, strerror(errno));
-    char *text = malloc(MAX_TEXT + 1);
-    if (!text) {
-        fclose(file);
-        return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", key);
-    }
-    size_t length = fread(text, 1, MAX_TEXT + 1, file);
-    int broken = ferror(file);
-    fclose(file);
-    fgsf_status status = FGSF_OK;
-    if (broken) {
-        status = fgsf_fail(FGSF_ERR_IO, "%s: cannot read '%s'", key, path);
-    } else if (length > MAX_TEXT) {
-        status = fgsf_fail(FGSF_ERR_FORMAT, "%s: '%s' is larger than a megabyte", key, path);
-    } else if (memchr(text, '\0', length)) {
-        status = fgsf_fail(FGSF_ERR_FORMAT, "%s: '%s' is not a text file", key, path);
-    }
-    if (status != FGSF_OK) {
-        free(text);
-        return status;
-    }
-    text[length] = '\0';
-    *out = text;
-    return FGSF_OK;
+    fgsf_status status = fgsf_io_read(path, MAX_TEXT, out, NULL);
+    if (status == FGSF_OK) return FGSF_OK;
+    char message[1536];
+    snprintf(message, sizeof message, "%s", fgsf_last_error());
+    return fgsf_fail(status, "%s: %s", key, message);
 }
 
 // The length of a line without its end, be that \n or \r\n.

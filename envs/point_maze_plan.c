@@ -9,7 +9,7 @@
 #include "point_maze.h"
 
 #define NUM_HELDOUT 8
-#define MAX_TASKS 64
+#define MAX_TASKS 1000
 #define MAX_LISTED 8
 
 // The built-in mazes, and the goal cells that the authors' code picks in each.

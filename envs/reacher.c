@@ -1,4 +1,4 @@
-// Reacher as an environment, with the dynamics of Bullet (closed form, reacher_bullet.c) or those of
+// Reacher as an environment, with the dynamics of Bullet (closed form, reacher_arm.c) or those of
 // Gymnasium's model (MuJoCo). Never terminates.
 //
 // Raw state: q1 q2 w1 w2 (rad, rad/s). Encoded state: q1, 0.1 w1, q2/3, 0.1 w2, and the target's x
@@ -17,7 +17,7 @@
 #define RAW_SIZE 4
 #define FRAME_SKIP 2        // simulator steps per action, `gymnasium`
 #define SUCCESS_RADIUS 0.05 // m
-#define MAX_TASKS 64
+#define MAX_TASKS 1000
 #define XML_SIZE 4096
 
 typedef struct reacher {

@@ -1,5 +1,6 @@
-// The arm as the physics engine Bullet moves it, in closed form: rigid links, quadratic drag on each
-// of the three bodies, an elbow limit that takes effect one step late. No contact, no gravity.
+// The arm: as the physics engine Bullet moves it, in closed form (rigid links, quadratic drag on each
+// of the three bodies, an elbow limit that takes effect one step late; no contact, no gravity), and
+// as MJCF text for MuJoCo to move.
 #include <math.h>
 #include <stdio.h>
 
