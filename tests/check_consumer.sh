@@ -20,7 +20,9 @@ for header in "$prefix"/include/fgsf/*.h; do
 done
 
 run() {
-    echo "$1: $("$2")"
+    local said
+    said=$("$2") || { echo "$1: exit code $?: $said"; exit 1; }
+    echo "$1: $said"
 }
 
 for kind in static shared; do
