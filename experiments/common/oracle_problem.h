@@ -1,0 +1,37 @@
+// Reads the gradient oracle's problems: strict JSON in, checked structs out, or one line that names
+// the field. The schema is described in the oracle's --help.
+//
+//     oracle_problem *problem = NULL;
+//     if (oracle_problem_parse(text, length, &problem) != FGSF_OK) {
+//         fprintf(stderr, "%s: %s\n", path, fgsf_last_error());
+//     }
+#ifndef FGSF_ORACLE_PROBLEM_H
+#define FGSF_ORACLE_PROBLEM_H
+
+#include "fgsf/bellman.h"
+#include "fgsf/optimizer.h"
+
+// A batch and the memory behind it.
+typedef struct oracle_batch {
+    fgsf_batch batch;
+    float *s, *y, *s_next, *discount, *weight;
+    int32_t *a, *a_next;
+} oracle_batch;
+
+typedef struct oracle_problem {
+    fgsf_bellman_params bellman; // shape included; max_pairs is the largest batch
+    float *parameters;           // in the layout of the network's flat buffer
+    float *target;               // the same of the target network, or NULL
+    bool has_optimizer;
+    fgsf_optimizer_params optimizer;
+    double lr;
+    double denominator; // 0: the number of pairs
+    int num_batches;
+    oracle_batch *batches;
+} oracle_problem;
+
+// Parses and checks a problem. The message of a failure is one line that begins with the field.
+fgsf_status oracle_problem_parse(const char *text, size_t length, oracle_problem **out);
+void oracle_problem_free(oracle_problem *problem);
+
+#endif

@@ -1,0 +1,290 @@
+// Prints loss and gradient of a Bellman problem given as JSON, so that any autodiff framework can be
+// checked against this library, or this library against it.
+//
+//     gradient_oracle PROBLEM.json
+//
+// Exit codes: 0; 2 with one line that names the field when something about the problem is wrong.
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fgsf/bellman.h"
+#include "fgsf/device.h"
+#include "fgsf/network.h"
+#include "fgsf/optimizer.h"
+#include "oracle_problem.h"
+
+#define MAX_FILE_SIZE ((size_t)256 << 20)
+
+static const char help[] =
+    "usage: gradient_oracle [--device NAME] PROBLEM.json     (- reads standard input)\n"
+    "\n"
+    "Prints the loss and the gradient of a Bellman problem as JSON.\n"
+    "\n"
+    "    delta = mean over n samples of (y + discount x(s', a')) - x(s, a)\n"
+    "\n"
+    "PROBLEM.json, schema fgsf.gradient-problem/1; brackets mark what may be left out:\n"
+    "    network           input, hidden [..], actions, features, activation relu|silu,\n"
+    "                      weights [[..] per layer], each flat, row-major (out, in), [biases]\n"
+    "    [target_network]  the same shape; needs grad_mix 0\n"
+    "    loss              half_mean | mean | sum | double_sum, of sum_b weight_b |delta_b|^2\n"
+    "    grad_mix          0 semi-gradient .. 1 full gradient\n"
+    "    samples_per_pair  n; the rows of s_next, y and discount come in groups of n per pair\n"
+    "    [optimizer]       null, or kind adam|sgd, lr, [beta1, beta2, eps], [clip] (a norm or "
+    "null)\n"
+    "    batches           each s (B, input), a (B), y (B n, F), s_next (B n, input), a_next (B),\n"
+    "                      discount (B n), [row_weights] (B)\n"
+    "    [denominator]     N of half_mean and mean; the number of pairs by default\n"
+    "    [estimator]       shared | critic_only (error from all samples, gradient from the first)\n"
+    "                      | split (error from the first `split` samples, gradient from the rest)\n"
+    "\n"
+    "The answer, schema fgsf.gradient-answer/1: loss and grad_norm (before clipping) of each "
+    "batch,\n"
+    "the gradient of the first batch and, with an optimizer, the parameters after all batches.\n"
+    "The loss of critic_only and split is that of the error factor.\n";
+
+// Reads a stream to its end; the text is freed with free().
+static fgsf_status read_all(FILE *file, char **text, size_t *length) {
+    size_t capacity = 1 << 16, used = 0;
+    char *buffer = malloc(capacity);
+    while (buffer) {
+        used += fread(buffer + used, 1, capacity - used, file);
+        if (used < capacity || used > MAX_FILE_SIZE) {
+            break;
+        }
+        char *larger = realloc(buffer, capacity *= 2);
+        if (!larger) {
+            free(buffer);
+        }
+        buffer = larger;
+    }
+    if (!buffer) {
+        return fgsf_fail(FGSF_ERR_MEMORY, "no memory to read it");
+    }
+    if (ferror(file) || used > MAX_FILE_SIZE) {
+        free(buffer);
+        return ferror(file) ? fgsf_fail(FGSF_ERR_IO, "cannot be read: %s", strerror(errno))
+                            : fgsf_fail(FGSF_ERR_FORMAT, "is larger than %zu bytes", MAX_FILE_SIZE);
+    }
+    *text = buffer;
+    *length = used;
+    return FGSF_OK;
+}
+
+static fgsf_status load(const char *path, oracle_problem **problem) {
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "rb");
+    if (!file) {
+        return fgsf_fail(FGSF_ERR_IO, "cannot be read: %s", strerror(errno));
+    }
+    char *text = NULL;
+    size_t length = 0;
+    fgsf_status status = read_all(file, &text, &length);
+    if (!standard) {
+        fclose(file);
+    }
+    if (status == FGSF_OK) {
+        status = oracle_problem_parse(text, length, problem);
+    }
+    free(text);
+    return status;
+}
+
+// What the batches gave.
+typedef struct answer {
+    double *loss, *grad_norm; // (batches)
+    float *gradient;          // of the first batch, flat
+} answer;
+
+// Everything that computes; made and freed together.
+typedef struct machine {
+    fgsf_device *device;
+    fgsf_network *net, *target;
+    fgsf_bellman *bellman;
+    fgsf_optimizer *optimizer;
+} machine;
+
+static fgsf_status fill_network(const fgsf_network_shape *shape, const float *parameters,
+                                fgsf_network **net) {
+    fgsf_status status = fgsf_network_create(shape, net);
+    if (status == FGSF_OK) {
+        memcpy(fgsf_network_edit(*net), parameters, fgsf_network_flat_size(shape) * sizeof(float));
+    }
+    return status;
+}
+
+static fgsf_status machine_create(machine *m, const oracle_problem *p, const char *device) {
+    const fgsf_network_shape *shape = &p->bellman.shape;
+    fgsf_status status = fgsf_device_open(device, &m->device);
+    if (status == FGSF_OK) {
+        status = fill_network(shape, p->parameters, &m->net);
+    }
+    if (status == FGSF_OK && p->target) {
+        status = fill_network(shape, p->target, &m->target);
+    }
+    if (status == FGSF_OK) {
+        status = fgsf_bellman_create(m->device, &p->bellman, &m->bellman);
+    }
+    if (status == FGSF_OK && p->has_optimizer) {
+        status = fgsf_optimizer_create(&p->optimizer, m->net, &m->optimizer);
+    }
+    return status;
+}
+
+static void machine_free(machine *m) {
+    fgsf_optimizer_free(m->optimizer);
+    fgsf_bellman_free(m->bellman);
+    fgsf_network_free(m->target);
+    fgsf_network_free(m->net);
+    fgsf_device_free(m->device);
+}
+
+static double norm_of(const float *v, size_t size) {
+    double sum = 0.0;
+    for (size_t i = 0; i < size; i++) {
+        sum += (double)v[i] * v[i];
+    }
+    return sqrt(sum);
+}
+
+static bool all_finite(const float *v, size_t size) {
+    return isfinite(norm_of(v, size));
+}
+
+// Runs every batch, with an optimiser step after each where there is one.
+static fgsf_status solve(machine *m, const oracle_problem *p, answer *out) {
+    size_t size = fgsf_network_flat_size(&p->bellman.shape);
+    for (int i = 0; i < p->num_batches; i++) {
+        fgsf_status status =
+            fgsf_bellman_run(m->bellman, &p->batches[i].batch, m->net, m->target, &out->loss[i]);
+        if (status != FGSF_OK) {
+            return status;
+        }
+        const float *gradient = fgsf_bellman_gradient(m->bellman);
+        out->grad_norm[i] = norm_of(gradient, size);
+        if (!isfinite(out->loss[i]) || !isfinite(out->grad_norm[i])) {
+            return fgsf_fail(FGSF_DIVERGED, "batches[%d]: loss or gradient overflows float32", i);
+        }
+        if (i == 0) {
+            memcpy(out->gradient, gradient, size * sizeof(float));
+        }
+        if (m->optimizer) {
+            status = fgsf_optimizer_step(m->optimizer, m->net, gradient, p->lr, NULL);
+        }
+        if (status == FGSF_OK && !all_finite(fgsf_network_parameters(m->net), size)) {
+            status = fgsf_fail(FGSF_DIVERGED, "batches[%d]: the step overflows float32", i);
+        }
+        if (status != FGSF_OK) {
+            return status;
+        }
+    }
+    return FGSF_OK;
+}
+
+static void print_doubles(const char *name, const double *v, int count) {
+    printf("  \"%s\": [", name);
+    for (int i = 0; i < count; i++) {
+        printf("%s%.9g", i ? ", " : "", v[i]);
+    }
+    printf("]");
+}
+
+// Prints one array per layer; 9 significant digits give a float back exactly.
+static void print_blocks(const char *name, const fgsf_network_shape *shape, const float *flat,
+                         bool biases) {
+    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
+    int num_layers = fgsf_network_layers(shape, layers);
+    printf("    \"%s\": [", name);
+    for (int l = 0; l < num_layers; l++) {
+        const float *block = flat + (biases ? layers[l].biases : layers[l].weights);
+        size_t count = (size_t)layers[l].out * (biases ? 1 : (size_t)layers[l].in);
+        printf("%s[", l ? ", " : "");
+        for (size_t i = 0; i < count; i++) {
+            printf("%s%.9g", i ? ", " : "", (double)block[i]);
+        }
+        printf("]");
+    }
+    printf("]");
+}
+
+static void print_flat(const char *name, const fgsf_network_shape *shape, const float *flat) {
+    printf(",\n  \"%s\": {\n", name);
+    print_blocks("weights", shape, flat, false);
+    if (shape->bias) {
+        printf(",\n");
+        print_blocks("biases", shape, flat, true);
+    }
+    printf("\n  }");
+}
+
+static void print_answer(const oracle_problem *p, const machine *m, const answer *a) {
+    printf("{\n  \"schema\": \"fgsf.gradient-answer/1\",\n");
+    print_doubles("loss", a->loss, p->num_batches);
+    printf(",\n");
+    print_doubles("grad_norm", a->grad_norm, p->num_batches);
+    print_flat("gradient", &p->bellman.shape, a->gradient);
+    if (m->optimizer) {
+        print_flat("parameters", &p->bellman.shape, fgsf_network_parameters(m->net));
+    }
+    printf("\n}\n");
+}
+
+static fgsf_status run(const char *path, const char *device) {
+    oracle_problem *problem = NULL;
+    fgsf_status status = load(path, &problem);
+    if (status != FGSF_OK) {
+        return status;
+    }
+    size_t batches = (size_t)problem->num_batches;
+    machine m = {0};
+    answer a = {.loss = calloc(batches, sizeof(double)),
+                .grad_norm = calloc(batches, sizeof(double)),
+                .gradient = calloc(fgsf_network_flat_size(&problem->bellman.shape), sizeof(float))};
+    status = a.loss && a.grad_norm && a.gradient ? machine_create(&m, problem, device)
+                                                 : fgsf_fail(FGSF_ERR_MEMORY, "no memory");
+    if (status == FGSF_OK) {
+        status = solve(&m, problem, &a);
+    }
+    if (status == FGSF_OK) {
+        print_answer(problem, &m, &a);
+    }
+    free(a.loss);
+    free(a.grad_norm);
+    free(a.gradient);
+    machine_free(&m);
+    oracle_problem_free(problem);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    const char *path = NULL, *device = "auto";
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(help, stdout);
+            return 0;
+        }
+        if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) {
+            device = argv[++i];
+        } else if (strncmp(argv[i], "--", 2) == 0 || path) {
+            fprintf(stderr, "gradient_oracle: '%s' is not expected; see --help\n", argv[i]);
+            return 2;
+        } else {
+            path = argv[i];
+        }
+    }
+    if (!path) {
+        fprintf(stderr, "usage: gradient_oracle [--device NAME] PROBLEM.json; see --help\n");
+        return 2;
+    }
+    if (run(path, device) != FGSF_OK) {
+        fprintf(stderr, "%s: %s\n", path, fgsf_last_error());
+        return 2;
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "gradient_oracle: the answer could not be written\n");
+        return 1;
+    }
+    return 0;
+}
