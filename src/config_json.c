@@ -90,6 +90,30 @@ static fgsf_status syntax_error(const char *text, const char *where, const char 
     return fgsf_fail(FGSF_ERR_FORMAT, "%s: line %d: not valid JSON", source, line);
 }
 
+fgsf_status fgsf_config_read_json(fgsf_config *cfg, const cJSON *object, const char *source) {
+    if (!cJSON_IsObject(object)) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: expected an object of keys and values", source);
+    }
+    fgsf_config copy = *cfg;
+    reader r = {&copy, source, calloc(fgsf_key_count, sizeof(bool))};
+    if (!r.seen) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", source);
+    fgsf_status status = read_object(&r, object, "", 1);
+    free(r.seen);
+    if (status == FGSF_OK) *cfg = copy;
+    return status;
+}
+
+fgsf_status fgsf_json_parse(const char *text, const char *source, cJSON **out) {
+    // cJSON would end the text there and so read another key than was written.
+    const char *zero = strstr(text, "\\u0000");
+    if (zero) return syntax_error(text, zero, source);
+    const char *end = NULL;
+    cJSON *root = cJSON_ParseWithLengthOpts(text, strlen(text) + 1, &end, 1);
+    if (!root) return syntax_error(text, end, source);
+    *out = root;
+    return FGSF_OK;
+}
+
 fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *source) {
     if (!cfg || !text) {
         return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_parse: an argument is NULL");
@@ -100,25 +124,10 @@ fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *so
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: %zu bytes is too large for a configuration", source,
                          length);
     }
-    // cJSON would end the text there and so read another key than was written.
-    const char *zero = strstr(text, "\\u0000");
-    if (zero) return syntax_error(text, zero, source);
-    const char *end = NULL;
-    cJSON *root = cJSON_ParseWithLengthOpts(text, length + 1, &end, 1);
-    if (!root) return syntax_error(text, end, source);
-    fgsf_config copy = *cfg;
-    reader r = {&copy, source, calloc(fgsf_key_count, sizeof(bool))};
-    fgsf_status status;
-    if (!r.seen) {
-        status = fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", source);
-    } else if (!cJSON_IsObject(root)) {
-        status = fgsf_fail(FGSF_ERR_FORMAT, "%s: expected an object of keys and values", source);
-    } else {
-        status = read_object(&r, root, "", 1);
-    }
-    free(r.seen);
+    cJSON *root = NULL;
+    fgsf_status status = fgsf_json_parse(text, source, &root);
+    if (status == FGSF_OK) status = fgsf_config_read_json(cfg, root, source);
     cJSON_Delete(root);
-    if (status == FGSF_OK) *cfg = copy;
     return status;
 }
 

@@ -35,7 +35,7 @@ const fgsf_key fgsf_key_table[] = {
     TEXT("env.map", env.map, "", "Four Rooms: a text file with a map; empty for the built-in one."),
     TEXT("env.layout", env.layout, "umaze", "PointMaze: umaze, medium or large."),
     REAL("env.slip", env.slip, "0", 0, 1,
-         "Four Rooms: probability that the action is replaced by a uniform one."),
+         "Probability that the action is replaced by a uniform one."),
     REAL("env.step_cost", env.step_cost, "0", 0, 1e6,
          "Four Rooms: cost of a step without any feature, subtracted from the reward."),
     TEXT("env.goals", env.goals, "",
@@ -184,10 +184,9 @@ const fgsf_key fgsf_key_table[] = {
 };
 const size_t fgsf_key_count = sizeof fgsf_key_table / sizeof *fgsf_key_table;
 
-// What a preset sets for every method.
+// What a preset sets for every method. What it sets for one environment is in that environment's
+// table.
 const fgsf_setting fgsf_preset_table[] = {
-    {"compat", NULL, "env.goal_noise", "0.25"},
-    {"compat", NULL, "env.terminate_on_goal", "true"},
     {"compat", NULL, "env.reacher_lag", "true"},
     {"compat", NULL, "avg.next_action", "own_mean"},
     {"compat", NULL, "tasks.warmup", "first_task"},

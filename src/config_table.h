@@ -42,4 +42,12 @@ size_t fgsf_key_print(const fgsf_config *cfg, const fgsf_key *key, bool json, ch
 // Checks one value that is in place against the table: for structs filled without fgsf_config_set.
 fgsf_status fgsf_key_check(const fgsf_config *cfg, const fgsf_key *key);
 
+struct cJSON;
+
+// Parses JSON text, naming source and line when it is not valid.
+fgsf_status fgsf_json_parse(const char *text, const char *source, struct cJSON **out);
+
+// Sets every key found in a parsed object; all or nothing.
+fgsf_status fgsf_config_read_json(fgsf_config *cfg, const struct cJSON *object, const char *source);
+
 #endif

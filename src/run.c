@@ -1,0 +1,369 @@
+// Run directories and run.json. CSV files are in run_csv.c, summary.csv in run_summary.c.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "run.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "config_table.h"
+#include "fgsf/version.h"
+#include "io.h"
+
+#define MAX_RECORD ((size_t)1 << 20)
+
+static const char *const status_names[] = {"running", "done", "diverged", "failed"};
+
+const char *fgsf_run_status_name(fgsf_run_status status) {
+    return (unsigned)status < 4 ? status_names[status] : "unknown";
+}
+
+// ---- Paths ---------------------------------------------------------------------------------------
+
+fgsf_status fgsf_path_join(const char *a, const char *b, char *path, size_t size) {
+    int n = snprintf(path, size, "%s/%s", a, b);
+    if (n > 0 && (size_t)n < size) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_INVALID, "%.200s/%.100s: the path is too long", a, b);
+}
+
+// A name becomes part of a path and a field of CSV files, so only plain characters are allowed.
+static fgsf_status check_name(const char *what, const char *name, bool empty_is_fine) {
+    size_t n = strlen(name);
+    bool plain =
+        strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+=") == n;
+    if (plain && n < FGSF_RUN_NAME && (n > 0 || empty_is_fine) && name[0] != '.') return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_INVALID,
+                     "%s '%.80s': use letters, digits and _ - . + = (not first a dot), at most %d",
+                     what, name, FGSF_RUN_NAME - 1);
+}
+
+// Writes OUT/<env>/<method>[@<cell>], where the seeds of one configuration lie.
+static fgsf_status family_directory(const fgsf_run_id *id, char *path, size_t size) {
+    if (!id || !id->out || !id->env || !id->method || !*id->out) {
+        return fgsf_fail(FGSF_ERR_INVALID, "a run needs an output directory, environment, method");
+    }
+    const char *cell = id->cell ? id->cell : "";
+    fgsf_status status = check_name("environment", id->env, false);
+    if (status == FGSF_OK) status = check_name("method", id->method, false);
+    if (status == FGSF_OK) status = check_name("cell", cell, true);
+    if (status != FGSF_OK) return status;
+    int n =
+        snprintf(path, size, "%s/%s/%s%s%s", id->out, id->env, id->method, *cell ? "@" : "", cell);
+    if (n > 0 && (size_t)n < size) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_INVALID, "%.200s: the path is too long", id->out);
+}
+
+fgsf_status fgsf_run_directory(const fgsf_run_id *id, char *path, size_t size) {
+    char family[FGSF_PATH], seed[40];
+    fgsf_status status = family_directory(id, family, sizeof family);
+    if (status != FGSF_OK) return status;
+    snprintf(seed, sizeof seed, "seed-%lld", (long long)id->seed);
+    return fgsf_path_join(family, seed, path, size);
+}
+
+fgsf_status fgsf_run_path(const fgsf_run *run, const char *name, char *path, size_t size) {
+    return fgsf_path_join(run->directory, name, path, size);
+}
+
+// ---- Reading run.json ----------------------------------------------------------------------------
+
+static fgsf_status read_name(const cJSON *json, const char *path, const char *key, char *out,
+                             size_t size) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, key);
+    if (!cJSON_IsString(item) || strlen(item->valuestring) >= size) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s: expected a text of at most %zu bytes", path, key,
+                         size - 1);
+    }
+    snprintf(out, size, "%s", item->valuestring);
+    return FGSF_OK;
+}
+
+static fgsf_status read_number(const cJSON *json, const char *path, const char *key, double *out) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, key);
+    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble <= 1e15)) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s: expected a number from 0 on", path, key);
+    }
+    *out = item->valuedouble;
+    return FGSF_OK;
+}
+
+static fgsf_status read_status(const cJSON *json, const char *path, fgsf_run_status *out) {
+    char name[16];
+    fgsf_status status = read_name(json, path, "status", name, sizeof name);
+    for (int i = 0; status == FGSF_OK && i < 4; i++) {
+        if (strcmp(name, status_names[i]) != 0) continue;
+        *out = (fgsf_run_status)i;
+        return FGSF_OK;
+    }
+    return status != FGSF_OK
+               ? status
+               : fgsf_fail(FGSF_ERR_FORMAT, "%s: status: '%s' is not a status", path, name);
+}
+
+static fgsf_status read_record(const cJSON *json, const char *path, fgsf_run_record *r) {
+    char schema[32];
+    double seed = 0, steps = 0, updates = 0;
+    fgsf_status status = read_name(json, path, "schema", schema, sizeof schema);
+    if (status == FGSF_OK && strcmp(schema, FGSF_RUN_SCHEMA) != 0) {
+        status =
+            fgsf_fail(FGSF_ERR_FORMAT, "%s: schema: '%s' is not " FGSF_RUN_SCHEMA, path, schema);
+    }
+    if (status == FGSF_OK) status = read_name(json, path, "env", r->env, sizeof r->env);
+    if (status == FGSF_OK) status = read_name(json, path, "method", r->method, sizeof r->method);
+    if (status == FGSF_OK) status = read_name(json, path, "cell", r->cell, sizeof r->cell);
+    if (status == FGSF_OK) status = read_name(json, path, "message", r->message, sizeof r->message);
+    if (status == FGSF_OK) status = read_status(json, path, &r->status);
+    if (status == FGSF_OK) status = read_number(json, path, "seed", &seed);
+    if (status == FGSF_OK) status = read_number(json, path, "steps", &steps);
+    if (status == FGSF_OK) status = read_number(json, path, "optimizer_steps", &updates);
+    if (status == FGSF_OK) status = read_number(json, path, "seconds", &r->progress.seconds);
+    if (status != FGSF_OK) return status;
+    r->seed = (int64_t)seed;
+    r->progress.steps = (int64_t)steps;
+    r->progress.optimizer_steps = (int64_t)updates;
+    // Keys that this run's version did not have yet keep the defaults.
+    status = fgsf_config_resolve(NULL, "clean", "fg-sfrql", &r->config);
+    if (status != FGSF_OK) return status;
+    return fgsf_config_read_json(&r->config, cJSON_GetObjectItemCaseSensitive(json, "config"),
+                                 path);
+}
+
+fgsf_status fgsf_run_read(const char *directory, fgsf_run_record *out) {
+    char path[FGSF_PATH], *text = NULL;
+    cJSON *json = NULL;
+    fgsf_run_record record;
+    memset(&record, 0, sizeof record);
+    fgsf_status status = fgsf_path_join(directory, "run.json", path, sizeof path);
+    if (status == FGSF_OK) status = fgsf_io_read(path, MAX_RECORD, &text, NULL);
+    if (status == FGSF_OK) status = fgsf_json_parse(text, path, &json);
+    if (status == FGSF_OK) status = read_record(json, path, &record);
+    if (status == FGSF_OK) *out = record;
+    cJSON_Delete(json);
+    free(text);
+    return status;
+}
+
+// ---- Writing run.json ----------------------------------------------------------------------------
+
+// Copies a text for JSON: quotes and backslashes escaped, control characters made spaces.
+static void escape(const char *text, char *out, size_t size) {
+    size_t used = 0;
+    for (; *text && used + 3 < size; text++) {
+        if (*text == '"' || *text == '\\') out[used++] = '\\';
+        out[used++] = (unsigned char)*text < 0x20 ? ' ' : *text;
+    }
+    out[used] = '\0';
+}
+
+// Writes the processor's name, or "unknown".
+static void cpu_name(char *out, size_t size) {
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    snprintf(out, size, "unknown");
+    while (file && fgets(line, sizeof line, file)) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+        line[strcspn(line, "\n")] = '\0';
+        escape(colon + 2, out, size);
+        break;
+    }
+    if (file) fclose(file);
+}
+
+static fgsf_status write_record(const fgsf_run *run) {
+    const fgsf_run_record *r = &run->record;
+    char path[FGSF_PATH], cpu[256], message[2 * sizeof r->message];
+    fgsf_status status = fgsf_run_path(run, "run.json", path, sizeof path);
+    if (status != FGSF_OK) return status;
+    cpu_name(cpu, sizeof cpu);
+    escape(r->message, message, sizeof message);
+    char *config = fgsf_config_to_json(&r->config), *text = NULL;
+    if (!config) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
+    int n = asprintf(&text,
+                     "{\n\"schema\": \"%s\",\n\"env\": \"%s\",\n\"method\": \"%s\",\n"
+                     "\"cell\": \"%s\",\n\"seed\": %lld,\n\"status\": \"%s\",\n"
+                     "\"message\": \"%s\",\n\"steps\": %lld,\n\"optimizer_steps\": %lld,\n"
+                     "\"seconds\": %lld.%03d,\n\"fgsf_version\": \"%s\",\n"
+                     "\"ggml_version\": \"%s\",\n\"cpu\": \"%s\",\n"
+                     "\"config_hash\": \"%016llx\",\n\"config\": %s}\n",
+                     FGSF_RUN_SCHEMA, r->env, r->method, r->cell, (long long)r->seed,
+                     fgsf_run_status_name(r->status), message, (long long)r->progress.steps,
+                     (long long)r->progress.optimizer_steps, (long long)r->progress.seconds,
+                     (int)(1000 * (r->progress.seconds - (double)(long long)r->progress.seconds)),
+                     fgsf_version(), fgsf_ggml_version(), cpu,
+                     (unsigned long long)fgsf_config_hash(&r->config), config);
+    free(config);
+    if (n < 0) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
+    status = fgsf_io_write(path, text, (size_t)n);
+    free(text);
+    return status;
+}
+
+static void set_progress(fgsf_run *run, const fgsf_run_progress *progress) {
+    if (!progress) return;
+    run->record.progress = *progress;
+    run->record.progress.seconds += run->earlier_seconds;
+}
+
+fgsf_status fgsf_run_update(fgsf_run *run, const fgsf_run_progress *progress) {
+    set_progress(run, progress);
+    return write_record(run);
+}
+
+fgsf_status fgsf_run_finish(fgsf_run *run, fgsf_run_status status,
+                            const fgsf_run_progress *progress, const char *message) {
+    set_progress(run, progress);
+    run->record.status = status;
+    snprintf(run->record.message, sizeof run->record.message, "%s", message ? message : "");
+    return write_record(run);
+}
+
+// ---- Refusing another configuration --------------------------------------------------------------
+
+// Compares the configuration of a run with `cfg`, except for the seed.
+static fgsf_status compare_config(const char *directory, const fgsf_config *cfg) {
+    fgsf_run_record old;
+    fgsf_status status = fgsf_run_read(directory, &old);
+    if (status != FGSF_OK) return status;
+    for (size_t i = 0; i < fgsf_key_count; i++) {
+        const fgsf_key *key = &fgsf_key_table[i];
+        char a[FGSF_TEXT_SIZE], b[FGSF_TEXT_SIZE];
+        fgsf_key_print(&old.config, key, false, a, sizeof a);
+        fgsf_key_print(cfg, key, false, b, sizeof b);
+        if (strcmp(a, b) == 0 || strcmp(key->name, "seed") == 0) continue;
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "%s holds a run with %s=%.200s, this one has %s=%.200s: use another --out",
+                         directory, key->name, a, key->name, b);
+    }
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_run_check(const fgsf_run_id *id, const fgsf_config *cfg) {
+    char family[FGSF_PATH], directory[FGSF_PATH], record[FGSF_PATH];
+    fgsf_status status = family_directory(id, family, sizeof family);
+    if (status != FGSF_OK) return status;
+    DIR *dir = opendir(family);
+    if (!dir && errno == ENOENT) return FGSF_OK;
+    if (!dir) return fgsf_fail(FGSF_ERR_IO, "%s: cannot open: %s", family, strerror(errno));
+    const struct dirent *entry;
+    while (status == FGSF_OK && (entry = readdir(dir))) {
+        if (strncmp(entry->d_name, "seed-", 5) != 0) continue;
+        status = fgsf_path_join(family, entry->d_name, directory, sizeof directory);
+        if (status == FGSF_OK) {
+            status = fgsf_path_join(directory, "run.json", record, sizeof record);
+        }
+        if (status == FGSF_OK && access(record, F_OK) == 0) {
+            status = compare_config(directory, cfg);
+        }
+    }
+    closedir(dir);
+    return status;
+}
+
+// ---- Opening and closing -------------------------------------------------------------------------
+
+// Takes the run's lock; *fd is -1 when another process has it.
+static fgsf_status take_lock(const char *directory, int *fd) {
+    char path[FGSF_PATH];
+    fgsf_status status = fgsf_path_join(directory, "lock", path, sizeof path);
+    if (status != FGSF_OK) return status;
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (*fd < 0) return fgsf_fail(FGSF_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    if (flock(*fd, LOCK_EX | LOCK_NB) == 0) return FGSF_OK;
+    int error = errno;
+    close(*fd);
+    *fd = -1;
+    if (error == EWOULDBLOCK) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_IO, "%s: cannot lock: %s", path, strerror(error));
+}
+
+// Looks at what the locked directory holds and fills the record that the run starts from.
+static fgsf_status inspect(fgsf_run *run, const fgsf_run_id *id, const fgsf_config *cfg,
+                           bool resume, fgsf_run_found *found) {
+    char path[FGSF_PATH];
+    fgsf_run_record *r = &run->record;
+    fgsf_status status = fgsf_run_path(run, "run.json", path, sizeof path);
+    if (status != FGSF_OK) return status;
+    if (access(path, F_OK) != 0) {
+        *found = FGSF_FOUND_NOTHING;
+        snprintf(r->env, sizeof r->env, "%s", id->env);
+        snprintf(r->method, sizeof r->method, "%s", id->method);
+        snprintf(r->cell, sizeof r->cell, "%s", id->cell ? id->cell : "");
+        r->seed = id->seed;
+        r->config = *cfg;
+        r->config.seed = id->seed;
+        return write_record(run);
+    }
+    status = fgsf_run_read(run->directory, r);
+    if (status != FGSF_OK) return status;
+    bool finished = r->status == FGSF_RUN_DONE || r->status == FGSF_RUN_DIVERGED;
+    *found = finished ? FGSF_FOUND_FINISHED : FGSF_FOUND_UNFINISHED;
+    if (finished) return FGSF_OK;
+    if (!resume) {
+        return fgsf_fail(FGSF_ERR_INVALID, "%s holds an unfinished run: add --resume to finish it",
+                         run->directory);
+    }
+    run->earlier_seconds = r->progress.seconds;
+    r->status = FGSF_RUN_RUNNING;
+    r->message[0] = '\0';
+    return write_record(run);
+}
+
+fgsf_status fgsf_run_open(const fgsf_run_id *id, const fgsf_config *cfg, bool resume,
+                          fgsf_run_found *found, fgsf_run **out) {
+    if (!cfg || !found || !out) {
+        return fgsf_fail(FGSF_ERR_INVALID, "fgsf_run_open: an argument is NULL");
+    }
+    *out = NULL;
+    fgsf_status status = fgsf_run_check(id, cfg);
+    if (status != FGSF_OK) return status;
+    fgsf_run *run = calloc(1, sizeof *run);
+    if (!run) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", id->out);
+    run->lock = -1;
+    status = fgsf_run_directory(id, run->directory, sizeof run->directory);
+    if (status == FGSF_OK) status = fgsf_io_make_directory(run->directory);
+    if (status == FGSF_OK) status = take_lock(run->directory, &run->lock);
+    *found = FGSF_FOUND_BUSY;
+    if (status == FGSF_OK && run->lock >= 0) status = inspect(run, id, cfg, resume, found);
+    bool usable = *found == FGSF_FOUND_NOTHING || *found == FGSF_FOUND_UNFINISHED;
+    if (status == FGSF_OK && usable) {
+        *out = run;
+        return FGSF_OK;
+    }
+    fgsf_run_close(run);
+    return status;
+}
+
+void fgsf_run_close(fgsf_run *run) {
+    if (!run) return;
+    if (run->lock >= 0) close(run->lock); // gives the lock back
+    free(run);
+}
+
+fgsf_status fgsf_run_mark_failed(const fgsf_run_id *id, const char *message) {
+    char path[FGSF_PATH];
+    fgsf_run *run = calloc(1, sizeof *run);
+    if (!run) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", id->out);
+    run->lock = -1;
+    fgsf_status status = fgsf_run_directory(id, run->directory, sizeof run->directory);
+    if (status == FGSF_OK) status = fgsf_run_path(run, "run.json", path, sizeof path);
+    if (status == FGSF_OK && access(path, F_OK) == 0) {
+        status = take_lock(run->directory, &run->lock);
+        if (status == FGSF_OK && run->lock >= 0) {
+            status = fgsf_run_read(run->directory, &run->record);
+            if (status == FGSF_OK && run->record.status == FGSF_RUN_RUNNING) {
+                status = fgsf_run_finish(run, FGSF_RUN_FAILED, NULL, message);
+            }
+        }
+    }
+    fgsf_run_close(run);
+    return status;
+}

@@ -1,0 +1,296 @@
+// summary.csv: one row per run, task and evaluation protocol, rebuilt from every run directory.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io.h"
+
+#define MAX_CSV ((size_t)1 << 28)
+#define MAX_LABEL 24
+#define MAX_COLUMNS 64
+
+static const char columns[] = "env,method,cell,seed,status,task,heldout,cum_reward,reward_model,"
+                              "epsilon,episodes,eval_return,eval_success,eval_steps,steps,seconds,"
+                              "config_hash,message\n";
+
+// One task of one run under one protocol; sums until they are printed. A task without evaluation has
+// an empty protocol.
+typedef struct outcome {
+    char task[MAX_LABEL], model[MAX_LABEL], epsilon[MAX_LABEL];
+    double returns, successes, steps;
+    long episodes;
+} outcome;
+
+// The reward that a task collected in training, as train.csv last said.
+typedef struct collected {
+    char task[MAX_LABEL];
+    double reward;
+} collected;
+
+typedef struct collection {
+    outcome *outcomes;
+    collected *tasks;
+    size_t num_outcomes, num_tasks;
+} collection;
+
+// ---- Reading CSV files ---------------------------------------------------------------------------
+
+typedef fgsf_status (*row_function)(collection *all, char **fields);
+
+// Splits a line at its commas; returns the number of fields, or -1 when there are too many.
+static int split(char *line, char **fields) {
+    int n = 0;
+    for (char *rest = line; rest;) {
+        if (n == MAX_COLUMNS) return -1;
+        fields[n++] = strsep(&rest, ",");
+    }
+    return n;
+}
+
+// Finds the columns `names` in the header.
+static bool find_columns(char **header, int count, const char *const *names, int n, int *at) {
+    for (int k = 0; k < n; k++) {
+        at[k] = -1;
+        for (int i = 0; i < count; i++) {
+            if (strcmp(header[i], names[k]) == 0) at[k] = i;
+        }
+        if (at[k] < 0) return false;
+    }
+    return true;
+}
+
+// Calls `row` with the named columns of each whole line of a file, if there is one. A last line
+// without its newline is still being written, or was cut by a crash.
+static fgsf_status read_rows(const char *directory, const char *name, const char *const *names,
+                             int n, row_function row, collection *all) {
+    char path[FGSF_PATH], *text = NULL, *fields[MAX_COLUMNS], *wanted[MAX_COLUMNS];
+    int at[MAX_COLUMNS], count = 0, number = 0;
+    fgsf_status status = fgsf_path_join(directory, name, path, sizeof path);
+    if (status != FGSF_OK) return status;
+    if (access(path, F_OK) != 0) return FGSF_OK;
+    status = fgsf_io_read(path, MAX_CSV, &text, NULL);
+    if (status != FGSF_OK) return status;
+    for (char *line = text, *end; status == FGSF_OK && (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        number++;
+        int got = split(line, fields);
+        if (number == 1) {
+            count = got;
+            if (got < 0 || !find_columns(fields, got, names, n, at)) status = FGSF_ERR_FORMAT;
+            continue;
+        }
+        for (int k = 0; got == count && k < n; k++) wanted[k] = fields[at[k]];
+        status = got == count ? row(all, wanted) : FGSF_ERR_FORMAT;
+    }
+    if (status == FGSF_ERR_FORMAT) {
+        status = fgsf_fail(status, "%s: line %d: not a row of this table", path, number);
+    }
+    free(text);
+    return status;
+}
+
+static bool to_number(const char *text, double *out) {
+    char *end = NULL;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*out);
+}
+
+// Makes room for one more element; doubling would save nothing at these sizes.
+static bool grow(void *items, size_t *count, size_t size) {
+    void *more = realloc(*(void **)items, (*count + 1) * size);
+    if (!more) return false;
+    *(void **)items = more;
+    memset((char *)more + *count * size, 0, size);
+    (*count)++;
+    return true;
+}
+
+static const char *const train_columns[] = {"task", "cum_reward"};
+
+static fgsf_status train_row(collection *all, char **fields) {
+    double reward = 0;
+    size_t i = 0;
+    if (strlen(fields[0]) >= MAX_LABEL || !to_number(fields[1], &reward)) return FGSF_ERR_FORMAT;
+    while (i < all->num_tasks && strcmp(all->tasks[i].task, fields[0]) != 0) i++;
+    if (i == all->num_tasks) {
+        if (!grow(&all->tasks, &all->num_tasks, sizeof *all->tasks)) {
+            return fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
+        }
+        snprintf(all->tasks[i].task, MAX_LABEL, "%s", fields[0]);
+    }
+    all->tasks[i].reward = reward;
+    return FGSF_OK;
+}
+
+static const char *const eval_columns[] = {"task",   "reward_model", "epsilon",
+                                           "return", "success",      "steps"};
+
+static outcome *find_outcome(collection *all, const char *task, const char *model,
+                             const char *epsilon) {
+    for (size_t i = 0; i < all->num_outcomes; i++) {
+        outcome *o = &all->outcomes[i];
+        if (strcmp(o->task, task) == 0 && strcmp(o->model, model) == 0 &&
+            strcmp(o->epsilon, epsilon) == 0) {
+            return o;
+        }
+    }
+    if (!grow(&all->outcomes, &all->num_outcomes, sizeof *all->outcomes)) return NULL;
+    outcome *o = &all->outcomes[all->num_outcomes - 1];
+    snprintf(o->task, sizeof o->task, "%s", task);
+    snprintf(o->model, sizeof o->model, "%s", model);
+    snprintf(o->epsilon, sizeof o->epsilon, "%s", epsilon);
+    return o;
+}
+
+static fgsf_status eval_row(collection *all, char **fields) {
+    double value[3];
+    for (int k = 0; k < 3; k++) {
+        if (strlen(fields[k]) >= MAX_LABEL) return FGSF_ERR_FORMAT;
+        if (!to_number(fields[3 + k], &value[k])) return FGSF_ERR_FORMAT;
+    }
+    outcome *o = find_outcome(all, fields[0], fields[1], fields[2]);
+    if (!o) return fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
+    o->returns += value[0];
+    o->successes += value[1];
+    o->steps += value[2];
+    o->episodes++;
+    return FGSF_OK;
+}
+
+// Adds a row without evaluation for each trained task that has none.
+static fgsf_status add_unevaluated(collection *all) {
+    for (size_t t = 0; t < all->num_tasks; t++) {
+        size_t i = 0;
+        while (i < all->num_outcomes && strcmp(all->outcomes[i].task, all->tasks[t].task) != 0) i++;
+        if (i == all->num_outcomes && !find_outcome(all, all->tasks[t].task, "", "")) {
+            return fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
+        }
+    }
+    return FGSF_OK;
+}
+
+// ---- Writing rows --------------------------------------------------------------------------------
+
+static void put_quoted(FILE *out, const char *text) {
+    if (*text == '\0') return;
+    putc('"', out);
+    for (; *text; text++) {
+        if (*text == '"') putc('"', out);
+        putc((unsigned char)*text < 0x20 ? ' ' : *text, out);
+    }
+    putc('"', out);
+}
+
+static void put_outcome(FILE *out, const collection *all, const outcome *o) {
+    fprintf(out, "%s,%d,", o->task, o->task[0] == 'h');
+    for (size_t t = 0; t < all->num_tasks; t++) {
+        if (strcmp(all->tasks[t].task, o->task) == 0) fprintf(out, "%.10g", all->tasks[t].reward);
+    }
+    if (o->episodes == 0) {
+        fprintf(out, ",,,0,,,,");
+        return;
+    }
+    double n = (double)o->episodes;
+    fprintf(out, ",%s,%s,%ld,%.10g,%.10g,%.10g,", o->model, o->epsilon, o->episodes, o->returns / n,
+            o->successes / n, o->steps / n);
+}
+
+static void put_rows(FILE *out, const fgsf_run_record *r, const collection *all,
+                     const char *message) {
+    size_t rows = all->num_outcomes ? all->num_outcomes : 1;
+    for (size_t i = 0; i < rows; i++) {
+        fprintf(out, "%s,%s,%s,%lld,%s,", r->env, r->method, r->cell, (long long)r->seed,
+                fgsf_run_status_name(r->status));
+        if (all->num_outcomes) {
+            put_outcome(out, all, &all->outcomes[i]);
+        } else {
+            fprintf(out, ",,,,,0,,,,");
+        }
+        fprintf(out, "%lld,%.3f,%016llx,", (long long)r->progress.steps, r->progress.seconds,
+                (unsigned long long)fgsf_config_hash(&r->config));
+        put_quoted(out, message);
+        putc('\n', out);
+    }
+}
+
+static void put_run(FILE *out, const char *directory, const char *relative) {
+    fgsf_run_record r;
+    collection all = {0};
+    fgsf_status status = fgsf_run_read(directory, &r);
+    if (status != FGSF_OK) { // what its place says, and why there is no more
+        char message[600];
+        snprintf(message, sizeof message, "%s: %s", relative, fgsf_last_error());
+        fprintf(out, ",,,,unreadable,,,,,,0,,,,,,,");
+        put_quoted(out, message);
+        putc('\n', out);
+        return;
+    }
+    status = read_rows(directory, "train.csv", train_columns, 2, train_row, &all);
+    if (status == FGSF_OK)
+        status = read_rows(directory, "eval.csv", eval_columns, 6, eval_row, &all);
+    if (status == FGSF_OK) status = add_unevaluated(&all);
+    put_rows(out, &r, &all, status == FGSF_OK ? r.message : fgsf_last_error());
+    free(all.outcomes);
+    free(all.tasks);
+}
+
+// ---- Walking OUT/<env>/<method>/seed-<k> ---------------------------------------------------------
+
+static int visible(const struct dirent *entry) {
+    return entry->d_name[0] != '.';
+}
+
+// Calls itself for each level below `directory`; at the third, a directory with run.json is a run.
+// versionsort puts seed-10 after seed-9.
+static fgsf_status walk(FILE *out, const char *directory, const char *relative, int depth) {
+    struct dirent **entries = NULL;
+    int n = scandir(directory, &entries, visible, versionsort);
+    if (n < 0 && errno == ENOTDIR && depth > 0) return FGSF_OK;
+    if (n < 0) {
+        return fgsf_fail(FGSF_ERR_IO, "%s: cannot read: %s", directory, strerror(errno));
+    }
+    fgsf_status status = FGSF_OK;
+    for (int i = 0; i < n; i++) {
+        char path[FGSF_PATH], below[FGSF_PATH], record[FGSF_PATH];
+        if (status == FGSF_OK) {
+            status = fgsf_path_join(directory, entries[i]->d_name, path, sizeof path);
+        }
+        if (status == FGSF_OK) {
+            snprintf(below, sizeof below, "%s%s%s", relative, *relative ? "/" : "",
+                     entries[i]->d_name);
+            status = fgsf_path_join(path, "run.json", record, sizeof record);
+        }
+        if (status == FGSF_OK && depth < 2) status = walk(out, path, below, depth + 1);
+        if (status == FGSF_OK && depth == 2 && access(record, F_OK) == 0) put_run(out, path, below);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+fgsf_status fgsf_run_summarize(const char *directory) {
+    char path[FGSF_PATH], *text = NULL;
+    size_t length = 0;
+    if (!directory) return fgsf_fail(FGSF_ERR_INVALID, "fgsf_run_summarize: no directory");
+    fgsf_status status = fgsf_path_join(directory, "summary.csv", path, sizeof path);
+    if (status != FGSF_OK) return status;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
+    fputs(columns, out);
+    status = walk(out, directory, "", 0);
+    if (fclose(out) != 0 && status == FGSF_OK) {
+        status = fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
+    }
+    if (status == FGSF_OK) status = fgsf_io_write(path, text, length);
+    free(text);
+    return status;
+}
