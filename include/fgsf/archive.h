@@ -25,7 +25,7 @@ FGSF_BEGIN_DECLS
 typedef struct fgsf_archive fgsf_archive;
 
 // Writing. Arrays are referenced, not copied, until fgsf_archive_save; errors are kept and reported
-// by it, so that the put calls need no checks.
+// by it, so that the put calls need no checks. Names are unique, 1 to 63 characters.
 FGSF_API fgsf_status fgsf_archive_create(fgsf_archive **out);
 FGSF_API void fgsf_archive_put_int(fgsf_archive *archive, const char *name, int64_t value);
 FGSF_API void fgsf_archive_put_real(fgsf_archive *archive, const char *name, double value);

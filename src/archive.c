@@ -1,0 +1,451 @@
+// Archives: a GGUF file, then a footer with its size and a checksum over everything before it.
+//
+// ggml's reader takes offsets from the meta data and ignores what follows the last tensor, so the
+// file stays a plain GGUF file to every other tool. Its own checks are not made for files that are
+// damaged, so it only ever sees bytes that have passed the checksum, from memory, after one read.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "fgsf/archive.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ggml.h"
+#include "gguf.h"
+#include "io.h"
+
+#define SCHEMA_KEY "fgsf.archive" // its value is the version
+#define SCHEMA_VERSION 1
+#define FOOTER_MAGIC "FGSFSUM1"
+#define BLOCK                                                                                      \
+    32 // what everything is padded to: GGUF's default alignment, four words of the checksum
+#define MAX_NAME (GGML_MAX_NAME - 1)
+
+_Static_assert(BLOCK == GGUF_DEFAULT_ALIGNMENT, "tensors start at multiples of a checksum block");
+
+typedef struct footer {
+    char magic[8];
+    uint64_t size; // of the whole file
+    uint64_t checksum;
+} footer;
+
+// An array that is referenced until it is saved.
+typedef struct array {
+    const void *data;
+    size_t size; // in bytes
+} array;
+
+struct fgsf_archive {
+    struct gguf_context *gguf;
+    // Writing.
+    fgsf_status status; // of the first put that failed, with its message
+    char message[512];
+    array *arrays; // in the order of gguf's tensors
+    size_t num_arrays, max_arrays;
+    // Reading.
+    char *path;
+    unsigned char *content;
+};
+
+// ---- Checksum ------------------------------------------------------------------------------------
+
+// Four lanes of 8 bytes each. Each step is a bijection of the word and of the lane, so damage within
+// one word is always found.
+typedef struct checksum {
+    uint64_t lanes[4];
+} checksum;
+
+static uint64_t rotate_left(uint64_t x, int k) {
+    return (x << k) | (x >> (64 - k));
+}
+
+static checksum checksum_start(void) {
+    return (checksum){
+        {0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu, 0xd1342543de82ef95u}};
+}
+
+// `size` is a multiple of BLOCK.
+static void checksum_add(checksum *sum, const unsigned char *data, size_t size) {
+    for (size_t at = 0; at < size; at += BLOCK) {
+        uint64_t words[4];
+        memcpy(words, data + at, sizeof words);
+        for (int i = 0; i < 4; i++) {
+            sum->lanes[i] = rotate_left(sum->lanes[i] ^ words[i], 29) * 0x9e3779b97f4a7c15u;
+        }
+    }
+}
+
+static uint64_t checksum_end(const checksum *sum, uint64_t size) {
+    uint64_t hash = size;
+    for (int i = 0; i < 4; i++) {
+        hash = (hash ^ sum->lanes[i]) * 0xbf58476d1ce4e5b9u;
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+// ---- Writing -------------------------------------------------------------------------------------
+
+static fgsf_status create(fgsf_archive **out) {
+    fgsf_archive *archive = calloc(1, sizeof *archive);
+    if (!archive) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for an archive");
+    *out = archive;
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_archive_create(fgsf_archive **out) {
+    fgsf_archive *archive = NULL;
+    fgsf_status status = create(&archive);
+    if (status != FGSF_OK) return status;
+    archive->gguf = gguf_init_empty();
+    gguf_set_val_str(archive->gguf, "general.architecture", "fgsf"); // what GGUF tools show
+    gguf_set_val_u32(archive->gguf, SCHEMA_KEY, SCHEMA_VERSION);
+    *out = archive;
+    return FGSF_OK;
+}
+
+void fgsf_archive_free(fgsf_archive *archive) {
+    if (!archive) return;
+    if (archive->gguf) gguf_free(archive->gguf);
+    free(archive->arrays);
+    free(archive->path);
+    free(archive->content);
+    free(archive);
+}
+
+static void keep_error(fgsf_archive *archive, fgsf_status status) {
+    archive->status = status;
+    snprintf(archive->message, sizeof archive->message, "%s", fgsf_last_error());
+}
+
+// ggml aborts on a name that is too long or taken, so both are found here.
+static bool may_put(fgsf_archive *archive, const char *name) {
+    if (archive->status != FGSF_OK) return false;
+    if (archive->content) {
+        keep_error(archive, fgsf_fail(FGSF_ERR_INVALID, "%s: opened for reading", archive->path));
+        return false;
+    }
+    size_t length = strlen(name);
+    if (length == 0 || length > MAX_NAME || strncmp(name, "general.", 8) == 0) {
+        keep_error(archive,
+                   fgsf_fail(FGSF_ERR_INVALID, "archive: '%.100s' cannot be a name", name));
+        return false;
+    }
+    if (gguf_find_key(archive->gguf, name) >= 0 || gguf_find_tensor(archive->gguf, name) >= 0) {
+        keep_error(archive, fgsf_fail(FGSF_ERR_INVALID, "archive: '%s' is put twice", name));
+        return false;
+    }
+    return true;
+}
+
+void fgsf_archive_put_int(fgsf_archive *archive, const char *name, int64_t value) {
+    if (may_put(archive, name)) gguf_set_val_i64(archive->gguf, name, value);
+}
+
+void fgsf_archive_put_real(fgsf_archive *archive, const char *name, double value) {
+    if (may_put(archive, name)) gguf_set_val_f64(archive->gguf, name, value);
+}
+
+void fgsf_archive_put_text(fgsf_archive *archive, const char *name, const char *value) {
+    if (may_put(archive, name)) gguf_set_val_str(archive->gguf, name, value);
+}
+
+static void put_array(fgsf_archive *archive, const char *name, enum ggml_type type,
+                      const void *data, size_t count) {
+    if (!may_put(archive, name)) return;
+    if (archive->num_arrays == archive->max_arrays) {
+        size_t max = archive->max_arrays ? 2 * archive->max_arrays : 64;
+        array *grown = realloc(archive->arrays, max * sizeof *grown);
+        if (!grown) {
+            keep_error(archive, fgsf_fail(FGSF_ERR_MEMORY, "archive: no memory for '%s'", name));
+            return;
+        }
+        archive->arrays = grown;
+        archive->max_arrays = max;
+    }
+    size_t size = ggml_type_size(type);
+    struct ggml_tensor tensor = {.type = type, .ne = {(int64_t)count, 1, 1, 1}, .nb = {size}};
+    for (int i = 1; i < GGML_MAX_DIMS; i++) tensor.nb[i] = size * count;
+    ggml_set_name(&tensor, name);
+    gguf_add_tensor(archive->gguf, &tensor);
+    archive->arrays[archive->num_arrays++] = (array){.data = data, .size = size * count};
+}
+
+void fgsf_archive_put_f32(fgsf_archive *archive, const char *name, const float *data,
+                          size_t count) {
+    put_array(archive, name, GGML_TYPE_F32, data, count);
+}
+
+void fgsf_archive_put_f64(fgsf_archive *archive, const char *name, const double *data,
+                          size_t count) {
+    put_array(archive, name, GGML_TYPE_F64, data, count);
+}
+
+void fgsf_archive_put_i32(fgsf_archive *archive, const char *name, const int32_t *data,
+                          size_t count) {
+    put_array(archive, name, GGML_TYPE_I32, data, count);
+}
+
+void fgsf_archive_put_i64(fgsf_archive *archive, const char *name, const int64_t *data,
+                          size_t count) {
+    put_array(archive, name, GGML_TYPE_I64, data, count);
+}
+
+// Where a file has got to. Stdio joins small pieces and passes large ones through.
+typedef struct writer {
+    FILE *file;
+    checksum sum;
+    uint64_t size;
+    bool failed;
+} writer;
+
+// Writes a piece and the zeros up to the next block.
+static void write_piece(writer *w, const void *data, size_t size) {
+    const unsigned char *bytes = data;
+    size_t whole = size / BLOCK * BLOCK, rest = size - whole;
+    unsigned char last[BLOCK] = {0};
+    if (whole > 0) {
+        checksum_add(&w->sum, bytes, whole);
+        w->failed = w->failed || fwrite(bytes, 1, whole, w->file) != whole;
+    }
+    if (rest > 0) {
+        memcpy(last, bytes + whole, rest);
+        checksum_add(&w->sum, last, BLOCK);
+        w->failed = w->failed || fwrite(last, 1, BLOCK, w->file) != BLOCK;
+    }
+    w->size += whole + (rest > 0 ? BLOCK : 0);
+}
+
+static fgsf_status write_content(const fgsf_archive *archive, FILE *file, const char *path) {
+    size_t meta_size = gguf_get_meta_size(archive->gguf);
+    void *meta = malloc(meta_size);
+    if (!meta) return fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to write it", path);
+    gguf_get_meta_data(archive->gguf, meta);
+    writer w = {.file = file, .sum = checksum_start()};
+    write_piece(&w, meta, meta_size);
+    free(meta);
+    for (size_t i = 0; i < archive->num_arrays && !w.failed; i++) {
+        write_piece(&w, archive->arrays[i].data, archive->arrays[i].size);
+    }
+    footer end = {.magic = FOOTER_MAGIC, .size = w.size + sizeof end};
+    end.checksum = checksum_end(&w.sum, end.size);
+    if (w.failed || fwrite(&end, sizeof end, 1, file) != 1 || fflush(file) != 0) {
+        return fgsf_fail(FGSF_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
+    }
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_archive_save(fgsf_archive *archive, const char *path) {
+    if (archive->status != FGSF_OK) return fgsf_fail(archive->status, "%s", archive->message);
+    if (archive->content) {
+        return fgsf_fail(FGSF_ERR_INVALID, "%s: opened for reading", archive->path);
+    }
+    char temporary[PATH_MAX];
+    fgsf_status status = fgsf_io_temporary(path, temporary, sizeof temporary);
+    if (status != FGSF_OK) return status;
+    FILE *file = fopen(temporary, "wbe");
+    if (!file) return fgsf_fail(FGSF_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
+    status = write_content(archive, file, path);
+    if (fclose(file) != 0 && status == FGSF_OK) {
+        status = fgsf_fail(FGSF_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
+    }
+    if (status != FGSF_OK) {
+        unlink(temporary);
+        return status;
+    }
+    return fgsf_io_commit(temporary, path);
+}
+
+// ---- Reading -------------------------------------------------------------------------------------
+
+static fgsf_status read_file(const char *path, unsigned char **content, size_t *size) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe must not block the open
+    if (fd < 0) return fgsf_fail(FGSF_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    struct stat info = {0};
+    fgsf_status status = FGSF_OK;
+    unsigned char *data = NULL;
+    size_t used = 0, length = 0;
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+        status = fgsf_fail(FGSF_ERR_IO, "%s: is not a regular file", path);
+    } else {
+        length = (size_t)info.st_size;
+        data = malloc(length + 1);
+        if (!data) status = fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory for %zu bytes", path, length);
+    }
+    while (status == FGSF_OK && used < length) {
+        ssize_t n = read(fd, data + used, length - used);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) status = fgsf_fail(FGSF_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
+        if (n == 0) break; // shortened meanwhile; the footer will tell
+        if (n > 0) used += (size_t)n;
+    }
+    close(fd);
+    if (status != FGSF_OK) {
+        free(data);
+        return status;
+    }
+    *content = data;
+    *size = used;
+    return FGSF_OK;
+}
+
+static fgsf_status check_content(const char *path, const unsigned char *content, size_t size) {
+    footer end;
+    if (size < sizeof end || memcmp(content, GGUF_MAGIC, 4) != 0) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: is not a GGUF file", path);
+    }
+    size_t body = size - sizeof end;
+    memcpy(&end, content + body, sizeof end);
+    if (memcmp(end.magic, FOOTER_MAGIC, sizeof end.magic) != 0) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: is cut off, or not one of FGSF's files", path);
+    }
+    if (end.size != size || body % BLOCK != 0) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: has %zu bytes, but was written with %llu", path,
+                         size, (unsigned long long)end.size);
+    }
+    checksum sum = checksum_start();
+    checksum_add(&sum, content, body);
+    if (checksum_end(&sum, size) != end.checksum) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: is damaged: its checksum does not match", path);
+    }
+    return FGSF_OK;
+}
+
+static fgsf_status parse_content(fgsf_archive *archive, size_t size) {
+    struct gguf_init_params params = {.no_alloc = true};
+    archive->gguf = gguf_init_from_buffer(archive->content, size - sizeof(footer), params);
+    if (!archive->gguf) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: ggml cannot read it", archive->path);
+    }
+    int64_t key = gguf_find_key(archive->gguf, SCHEMA_KEY);
+    if (key < 0 || gguf_get_kv_type(archive->gguf, key) != GGUF_TYPE_UINT32) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: has no '%s'", archive->path, SCHEMA_KEY);
+    }
+    uint32_t version = gguf_get_val_u32(archive->gguf, key);
+    if (version != SCHEMA_VERSION) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: is of version %u, but this library reads %d",
+                         archive->path, (unsigned)version, SCHEMA_VERSION);
+    }
+    size_t room = size - sizeof(footer), start = gguf_get_data_offset(archive->gguf);
+    for (int64_t i = 0; i < gguf_get_n_tensors(archive->gguf); i++) {
+        size_t at = gguf_get_tensor_offset(archive->gguf, i);
+        size_t bytes = gguf_get_tensor_size(archive->gguf, i);
+        if (start > room || at > room - start || bytes > room - start - at) {
+            return fgsf_fail(FGSF_ERR_FORMAT, "%s: '%s' reaches past its end", archive->path,
+                             gguf_get_tensor_name(archive->gguf, i));
+        }
+    }
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_archive_open(const char *path, fgsf_archive **out) {
+    fgsf_archive *archive = NULL;
+    size_t size = 0;
+    fgsf_status status = create(&archive);
+    if (status != FGSF_OK) return status;
+    archive->path = strdup(path);
+    if (!archive->path) status = fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to open it", path);
+    if (status == FGSF_OK) status = read_file(path, &archive->content, &size);
+    if (status == FGSF_OK) status = check_content(path, archive->content, size);
+    if (status == FGSF_OK) status = parse_content(archive, size);
+    if (status != FGSF_OK) {
+        fgsf_archive_free(archive);
+        return status;
+    }
+    *out = archive;
+    return FGSF_OK;
+}
+
+// Finds a single value and checks its type.
+static fgsf_status find_value(const fgsf_archive *archive, const char *name, enum gguf_type type,
+                              int64_t *key) {
+    const char *path = archive->path ? archive->path : "archive";
+    *key = gguf_find_key(archive->gguf, name);
+    if (*key < 0) return fgsf_fail(FGSF_ERR_FORMAT, "%s: has no '%s'", path, name);
+    enum gguf_type found = gguf_get_kv_type(archive->gguf, *key);
+    if (found != type) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: '%s' is of type %s, not %s", path, name,
+                         gguf_type_name(found), gguf_type_name(type));
+    }
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_archive_get_int(const fgsf_archive *archive, const char *name, int64_t *value) {
+    int64_t key = 0;
+    fgsf_status status = find_value(archive, name, GGUF_TYPE_INT64, &key);
+    if (status == FGSF_OK) *value = gguf_get_val_i64(archive->gguf, key);
+    return status;
+}
+
+fgsf_status fgsf_archive_get_real(const fgsf_archive *archive, const char *name, double *value) {
+    int64_t key = 0;
+    fgsf_status status = find_value(archive, name, GGUF_TYPE_FLOAT64, &key);
+    if (status == FGSF_OK) *value = gguf_get_val_f64(archive->gguf, key);
+    return status;
+}
+
+fgsf_status fgsf_archive_get_text(const fgsf_archive *archive, const char *name,
+                                  const char **value) {
+    int64_t key = 0;
+    fgsf_status status = find_value(archive, name, GGUF_TYPE_STRING, &key);
+    if (status == FGSF_OK) *value = gguf_get_val_str(archive->gguf, key);
+    return status;
+}
+
+static fgsf_status get_array(const fgsf_archive *archive, const char *name, enum ggml_type type,
+                             void *data, size_t count) {
+    if (!archive->content) {
+        return fgsf_fail(FGSF_ERR_INVALID, "archive: '%s' is read before it is saved", name);
+    }
+    int64_t id = gguf_find_tensor(archive->gguf, name);
+    if (id < 0) return fgsf_fail(FGSF_ERR_FORMAT, "%s: has no array '%s'", archive->path, name);
+    enum ggml_type found = gguf_get_tensor_type(archive->gguf, id);
+    if (found != type) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: '%s' holds %s, not %s", archive->path, name,
+                         ggml_type_name(found), ggml_type_name(type));
+    }
+    size_t size = gguf_get_tensor_size(archive->gguf, id), each = ggml_type_size(type);
+    if (size / each != count) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: '%s' holds %zu numbers, not %zu", archive->path,
+                         name, size / each, count);
+    }
+    if (size == 0) return FGSF_OK;
+    size_t at = gguf_get_data_offset(archive->gguf) + gguf_get_tensor_offset(archive->gguf, id);
+    memcpy(data, archive->content + at, size);
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_archive_get_f32(const fgsf_archive *archive, const char *name, float *data,
+                                 size_t count) {
+    return get_array(archive, name, GGML_TYPE_F32, data, count);
+}
+
+fgsf_status fgsf_archive_get_f64(const fgsf_archive *archive, const char *name, double *data,
+                                 size_t count) {
+    return get_array(archive, name, GGML_TYPE_F64, data, count);
+}
+
+fgsf_status fgsf_archive_get_i32(const fgsf_archive *archive, const char *name, int32_t *data,
+                                 size_t count) {
+    return get_array(archive, name, GGML_TYPE_I32, data, count);
+}
+
+fgsf_status fgsf_archive_get_i64(const fgsf_archive *archive, const char *name, int64_t *data,
+                                 size_t count) {
+    return get_array(archive, name, GGML_TYPE_I64, data, count);
+}
+
+int64_t fgsf_archive_count(const fgsf_archive *archive, const char *name) {
+    int64_t id = gguf_find_tensor(archive->gguf, name);
+    if (id < 0) return -1;
+    size_t each = ggml_type_size(gguf_get_tensor_type(archive->gguf, id));
+    return (int64_t)(gguf_get_tensor_size(archive->gguf, id) / each);
+}
