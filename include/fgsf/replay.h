@@ -12,6 +12,7 @@
 #define FGSF_REPLAY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "fgsf/config.h"
@@ -47,7 +48,7 @@ FGSF_API void fgsf_replay_free(fgsf_replay *replay);
 // Forgets everything.
 FGSF_API void fgsf_replay_clear(fgsf_replay *replay);
 
-// Copies a transition in, in place of the oldest when full.
+// Copies a transition in, in place of the oldest when full. Numbers that are not finite are refused.
 FGSF_API fgsf_status fgsf_replay_add(fgsf_replay *replay, const fgsf_transition *transition);
 
 FGSF_API int64_t fgsf_replay_count(const fgsf_replay *replay);
@@ -61,20 +62,23 @@ FGSF_API fgsf_transition fgsf_replay_at(const fgsf_replay *replay, int64_t slot)
 // Draws n slots uniformly with replacement; the replay must not be empty.
 FGSF_API void fgsf_replay_sample(const fgsf_replay *replay, fgsf_rng *rng, int n, int64_t *slots);
 
-// Returns how many stored transitions share the key of `slot`'s (s, a), itself included.
+// Returns how many stored transitions share the key of `slot`'s (s, a), itself included; 0 without
+// an index.
 FGSF_API int64_t fgsf_replay_matching_count(const fgsf_replay *replay, int64_t slot);
 
 // Draws up to n transitions that share the key of `slot`'s (s, a). Without replacement: min(n,
 // matching) distinct ones in random order; with replacement: n independent draws. Returns how many
-// were written. Only the order inside the index changes.
+// were written; 0 without an index. Only the order inside the index changes.
 FGSF_API int fgsf_replay_matching(fgsf_replay *replay, fgsf_rng *rng, int64_t slot, int n,
                                   bool with_replacement, int64_t *slots);
 
-// Returns the bytes one stored transition takes, without and with its share of the index.
+// Returns the bytes one stored transition takes; with an index, including the most its share can be.
 FGSF_API size_t fgsf_replay_bytes_per_transition(const fgsf_replay *replay);
 
 // Puts the whole content, in slot order and with the order inside the index, into an archive, and
-// restores it bit for bit. `prefix` starts the names of the entries.
+// restores it bit for bit, so that later draws are the same. Entries are called "PREFIX.s" and so on.
+// Saving refers to the replay's memory until the archive is written. Loading needs a replay of the
+// same parameters; it is empty when that fails.
 struct fgsf_archive;
 FGSF_API void fgsf_replay_save(const fgsf_replay *replay, struct fgsf_archive *archive,
                                const char *prefix);

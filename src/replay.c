@@ -1,0 +1,317 @@
+// The ring of transitions: one array per field, slot by slot, so that a batch gathers from few places
+// and a checkpoint writes each array as it stands.
+#include "fgsf/replay.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fgsf/archive.h"
+#include "replay_index.h"
+
+#define MAX_CAPACITY ((int64_t)1 << 30) // slots are 32-bit numbers in the index
+#define NUM_FIELDS 8
+
+struct fgsf_replay {
+    fgsf_replay_params params;
+    int64_t count;
+    int64_t next; // the slot that the next transition takes
+    void *memory;
+    size_t memory_size;
+    float *s, *s_next;        // (capacity, state_size)
+    float *phi;               // (capacity, num_features)
+    float *reward;            // (capacity)
+    float *discount;          // (capacity)
+    int32_t *action;          // (capacity)
+    int32_t *event, *task;    // (capacity)
+    fgsf_replay_index *index; // NULL without one
+};
+
+// One array of the ring: its name in archives, where its pointer is, and its numbers per slot.
+typedef struct field {
+    const char *name;
+    float **floats; // either this
+    int32_t **ints; // or that
+    size_t width;
+} field;
+
+static void list_fields(fgsf_replay *r, field out[NUM_FIELDS]) {
+    size_t states = (size_t)r->params.state_size, features = (size_t)r->params.num_features;
+    const field fields[NUM_FIELDS] = {
+        {"s", &r->s, NULL, states},          {"s_next", &r->s_next, NULL, states},
+        {"phi", &r->phi, NULL, features},    {"reward", &r->reward, NULL, 1},
+        {"discount", &r->discount, NULL, 1}, {"action", NULL, &r->action, 1},
+        {"event", NULL, &r->event, 1},       {"task", NULL, &r->task, 1},
+    };
+    memcpy(out, fields, sizeof fields);
+}
+
+static size_t transition_bytes(const fgsf_replay_params *p) {
+    return (2 * (size_t)p->state_size + (size_t)p->num_features + 5) * sizeof(float);
+}
+
+static fgsf_status check_params(const fgsf_replay_params *p) {
+    if (p->capacity < 1 || p->capacity > MAX_CAPACITY) {
+        return fgsf_fail(FGSF_ERR_INVALID, "train.buffer_capacity: %lld is not in [1, %lld]",
+                         (long long)p->capacity, (long long)MAX_CAPACITY);
+    }
+    if (p->state_size < 1 || p->state_size > 1 << 20) {
+        return fgsf_fail(FGSF_ERR_INVALID, "replay.state_size: %d is not in [1, 1048576]",
+                         p->state_size);
+    }
+    if (p->num_features < 0 || p->num_features > 1 << 20) {
+        return fgsf_fail(FGSF_ERR_INVALID, "replay.num_features: %d is not in [0, 1048576]",
+                         p->num_features);
+    }
+    return FGSF_OK;
+}
+
+static size_t padded(size_t bytes) {
+    return (bytes + 63) / 64 * 64;
+}
+
+static fgsf_status reserve_fields(fgsf_replay *r) {
+    field fields[NUM_FIELDS];
+    list_fields(r, fields);
+    size_t capacity = (size_t)r->params.capacity;
+    for (int i = 0; i < NUM_FIELDS; i++) {
+        r->memory_size += padded(capacity * fields[i].width * sizeof(float));
+    }
+    char *place = r->memory = fgsf_reserve(r->memory_size);
+    if (!place) {
+        return fgsf_fail(FGSF_ERR_MEMORY,
+                         "train.buffer_capacity: no %zu bytes for %lld transitions", r->memory_size,
+                         (long long)r->params.capacity);
+    }
+    for (int i = 0; i < NUM_FIELDS; i++) {
+        if (fields[i].floats) {
+            *fields[i].floats = (float *)(void *)place;
+        } else {
+            *fields[i].ints = (int32_t *)(void *)place;
+        }
+        place += padded(capacity * fields[i].width * sizeof(float));
+    }
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_replay_create(const fgsf_replay_params *params, fgsf_replay **out) {
+    fgsf_status status = check_params(params);
+    if (status != FGSF_OK) return status;
+    fgsf_replay *r = calloc(1, sizeof *r);
+    if (!r) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a replay");
+    r->params = *params;
+    status = reserve_fields(r);
+    if (status == FGSF_OK && params->indexed) {
+        fgsf_replay_index_params index = {.capacity = params->capacity,
+                                          .state_size = params->state_size,
+                                          .key = params->key,
+                                          .grid_pitch = params->grid_pitch,
+                                          .states = r->s,
+                                          .actions = r->action};
+        status = fgsf_replay_index_create(&index, &r->index);
+    }
+    if (status != FGSF_OK) {
+        fgsf_replay_free(r);
+        return status;
+    }
+    *out = r;
+    return FGSF_OK;
+}
+
+void fgsf_replay_free(fgsf_replay *replay) {
+    if (!replay) return;
+    fgsf_replay_index_free(replay->index);
+    fgsf_reserve_free(replay->memory, replay->memory_size);
+    free(replay);
+}
+
+void fgsf_replay_clear(fgsf_replay *replay) {
+    fgsf_reserve_forget(replay->memory, replay->memory_size);
+    if (replay->index) fgsf_replay_index_clear(replay->index);
+    replay->count = replay->next = 0;
+}
+
+static bool all_finite(const float *x, size_t n) {
+    size_t bad = 0;
+    for (size_t i = 0; i < n; i++) bad += !isfinite(x[i]);
+    return bad == 0;
+}
+
+fgsf_status fgsf_replay_add(fgsf_replay *r, const fgsf_transition *t) {
+    size_t slot = (size_t)r->next;
+    size_t states = (size_t)r->params.state_size, features = (size_t)r->params.num_features;
+    if (!all_finite(t->s, states) || !all_finite(t->s_next, states) ||
+        !all_finite(t->phi, features) || !isfinite(t->reward) || !isfinite(t->discount)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "replay: a transition of task %d is not finite",
+                         (int)t->task);
+    }
+    bool full = r->count == r->params.capacity;
+    if (full && r->index) fgsf_replay_index_remove(r->index, (int32_t)slot);
+    memcpy(r->s + slot * states, t->s, states * sizeof(float));
+    memcpy(r->s_next + slot * states, t->s_next, states * sizeof(float));
+    if (features > 0) memcpy(r->phi + slot * features, t->phi, features * sizeof(float));
+    r->reward[slot] = t->reward;
+    r->discount[slot] = t->discount;
+    r->action[slot] = t->action;
+    r->event[slot] = t->event;
+    r->task[slot] = t->task;
+    if (r->index) fgsf_replay_index_insert(r->index, (int32_t)slot);
+    if (!full) r->count++;
+    r->next = r->next + 1 == r->params.capacity ? 0 : r->next + 1;
+    return FGSF_OK;
+}
+
+int64_t fgsf_replay_count(const fgsf_replay *replay) {
+    return replay->count;
+}
+
+int64_t fgsf_replay_last(const fgsf_replay *replay) {
+    if (replay->count == 0) return -1;
+    return replay->next == 0 ? replay->params.capacity - 1 : replay->next - 1;
+}
+
+fgsf_transition fgsf_replay_at(const fgsf_replay *r, int64_t slot) {
+    size_t i = (size_t)slot;
+    size_t states = (size_t)r->params.state_size, features = (size_t)r->params.num_features;
+    return (fgsf_transition){.s = r->s + i * states,
+                             .s_next = r->s_next + i * states,
+                             .phi = r->phi + i * features,
+                             .reward = r->reward[i],
+                             .discount = r->discount[i],
+                             .action = r->action[i],
+                             .event = r->event[i],
+                             .task = r->task[i]};
+}
+
+void fgsf_replay_sample(const fgsf_replay *replay, fgsf_rng *rng, int n, int64_t *slots) {
+    for (int i = 0; i < n; i++) {
+        slots[i] = (int64_t)fgsf_rng_below(rng, (uint64_t)replay->count);
+    }
+}
+
+int64_t fgsf_replay_matching_count(const fgsf_replay *replay, int64_t slot) {
+    return replay->index ? fgsf_replay_index_count(replay->index, (int32_t)slot) : 0;
+}
+
+int fgsf_replay_matching(fgsf_replay *replay, fgsf_rng *rng, int64_t slot, int n,
+                         bool with_replacement, int64_t *slots) {
+    if (!replay->index) return 0;
+    return fgsf_replay_index_draw(replay->index, rng, (int32_t)slot, n, with_replacement, slots);
+}
+
+size_t fgsf_replay_bytes_per_transition(const fgsf_replay *replay) {
+    size_t index = replay->index ? fgsf_replay_index_bytes(replay->index) : 0;
+    return transition_bytes(&replay->params) + index;
+}
+
+// ---- Checkpoints ---------------------------------------------------------------------------------
+
+#define NAME_SIZE 128
+
+static const char *entry(char name[NAME_SIZE], const char *prefix, const char *what) {
+    snprintf(name, NAME_SIZE, "%s.%s", prefix, what);
+    return name;
+}
+
+void fgsf_replay_save(const fgsf_replay *replay, struct fgsf_archive *archive, const char *prefix) {
+    char name[NAME_SIZE];
+    size_t count = (size_t)replay->count;
+    fgsf_replay view = *replay; // the list wants pointers that it could write to
+    field fields[NUM_FIELDS];
+    list_fields(&view, fields);
+    fgsf_archive_put_int(archive, entry(name, prefix, "capacity"), replay->params.capacity);
+    fgsf_archive_put_int(archive, entry(name, prefix, "count"), replay->count);
+    fgsf_archive_put_int(archive, entry(name, prefix, "next"), replay->next);
+    for (int i = 0; i < NUM_FIELDS; i++) {
+        const field *f = &fields[i];
+        entry(name, prefix, f->name);
+        if (f->floats) {
+            fgsf_archive_put_f32(archive, name, *f->floats, count * f->width);
+        } else {
+            fgsf_archive_put_i32(archive, name, *f->ints, count);
+        }
+    }
+    if (!replay->index) return;
+    fgsf_archive_put_i32(archive, entry(name, prefix, "group"),
+                         fgsf_replay_index_groups(replay->index), count);
+    fgsf_archive_put_i32(archive, entry(name, prefix, "position"),
+                         fgsf_replay_index_positions(replay->index), count);
+}
+
+static fgsf_status load_counts(fgsf_replay *replay, const struct fgsf_archive *archive,
+                               const char *prefix, int64_t *count, int64_t *next) {
+    char name[NAME_SIZE];
+    int64_t capacity = 0;
+    fgsf_status status = fgsf_archive_get_int(archive, entry(name, prefix, "capacity"), &capacity);
+    if (status == FGSF_OK) {
+        status = fgsf_archive_get_int(archive, entry(name, prefix, "count"), count);
+    }
+    if (status == FGSF_OK) {
+        status = fgsf_archive_get_int(archive, entry(name, prefix, "next"), next);
+    }
+    if (status != FGSF_OK) return status;
+    if (capacity != replay->params.capacity) {
+        return fgsf_fail(FGSF_ERR_FORMAT,
+                         "%s: stored with a capacity of %lld transitions, but this one holds %lld",
+                         prefix, (long long)capacity, (long long)replay->params.capacity);
+    }
+    bool full = *count == capacity;
+    if (*count < 0 || *count > capacity || *next < 0 || *next >= capacity ||
+        (!full && *next != *count)) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: %lld transitions with the next at %lld are no ring",
+                         prefix, (long long)*count, (long long)*next);
+    }
+    return FGSF_OK;
+}
+
+static fgsf_status load_fields(fgsf_replay *replay, const struct fgsf_archive *archive,
+                               const char *prefix, size_t count) {
+    char name[NAME_SIZE];
+    field fields[NUM_FIELDS];
+    list_fields(replay, fields);
+    fgsf_status status = FGSF_OK;
+    for (int i = 0; i < NUM_FIELDS && status == FGSF_OK; i++) {
+        const field *f = &fields[i];
+        entry(name, prefix, f->name);
+        status = f->floats ? fgsf_archive_get_f32(archive, name, *f->floats, count * f->width)
+                           : fgsf_archive_get_i32(archive, name, *f->ints, count);
+    }
+    return status;
+}
+
+static fgsf_status load_index(fgsf_replay *replay, const struct fgsf_archive *archive,
+                              const char *prefix, size_t count) {
+    char name[NAME_SIZE];
+    int32_t *groups = malloc((2 * count + 1) * sizeof *groups);
+    if (!groups) return fgsf_fail(FGSF_ERR_MEMORY, "no memory to load %zu transitions", count);
+    int32_t *positions = groups + count;
+    fgsf_status status = fgsf_archive_get_i32(archive, entry(name, prefix, "group"), groups, count);
+    if (status == FGSF_OK) {
+        status = fgsf_archive_get_i32(archive, entry(name, prefix, "position"), positions, count);
+    }
+    if (status == FGSF_OK) {
+        status = fgsf_replay_index_restore(replay->index, groups, positions, (int32_t)count);
+    }
+    free(groups);
+    return status;
+}
+
+fgsf_status fgsf_replay_load(fgsf_replay *replay, const struct fgsf_archive *archive,
+                             const char *prefix) {
+    int64_t count = 0, next = 0;
+    fgsf_replay_clear(replay);
+    fgsf_status status = load_counts(replay, archive, prefix, &count, &next);
+    if (status != FGSF_OK) return status;
+    status = load_fields(replay, archive, prefix, (size_t)count);
+    if (status == FGSF_OK && replay->index) {
+        status = load_index(replay, archive, prefix, (size_t)count);
+    }
+    if (status != FGSF_OK) {
+        fgsf_replay_clear(replay);
+        return status;
+    }
+    replay->count = count;
+    replay->next = next;
+    return FGSF_OK;
+}
