@@ -139,6 +139,60 @@ static const char *find_leniency(const char *text, const char *end) {
     return NULL;
 }
 
+// Finds which field the text is in at `where`, as far as brackets and keys tell.
+static void locate(reader *r, const char *text, const char *where) {
+    struct {
+        bool array;
+        size_t index;
+        const char *key; // its opening quote
+    } frames[8] = {0};
+    size_t depth = 0, deepest = sizeof frames / sizeof *frames;
+    for (const char *p = text; p < where && depth < deepest; p++) {
+        if (*p == '[' || *p == '{') {
+            frames[depth].array = *p == '[';
+            frames[depth].index = 0;
+            frames[depth++].key = NULL;
+        } else if ((*p == ']' || *p == '}') && depth > 0) {
+            depth--;
+        } else if (*p == ',' && depth > 0) {
+            frames[depth - 1].index++;
+            frames[depth - 1].key = NULL;
+        } else if (*p == '"') {
+            const char *end = skip_string(p, where);
+            if (depth > 0 && !frames[depth - 1].key) {
+                frames[depth - 1].key = p;
+            }
+            p = end ? end - 1 : where - 1;
+        }
+    }
+    for (size_t i = 0; i < depth; i++) {
+        const char *key = frames[i].key;
+        if (frames[i].array) {
+            enter_item(r, frames[i].index);
+        } else if (key) {
+            char name[48] = "";
+            size_t length = 0;
+            while (key + 1 + length < where && key[1 + length] != '"' && length < 40) {
+                length++;
+            }
+            memcpy(name, key + 1, length);
+            char safe[48];
+            enter(r, printable(name, safe));
+        }
+    }
+}
+
+static fgsf_status refuse_text(const char *text, const char *where) {
+    reader r = {0};
+    int line = 1, column = 1;
+    for (const char *p = text; p < where; p++) {
+        column = *p == '\n' ? 1 : column + 1;
+        line += *p == '\n';
+    }
+    locate(&r, text, where);
+    return refuse(&r, "not valid JSON at line %d, column %d", line, column);
+}
+
 static fgsf_status parse_text(const char *text, size_t length, cJSON **out) {
     const char *where = find_leniency(text, text + length);
     cJSON *root = NULL;
@@ -155,12 +209,7 @@ static fgsf_status parse_text(const char *text, size_t length, cJSON **out) {
         where = root ? rest : where;
     }
     cJSON_Delete(root);
-    int line = 1, column = 1;
-    for (const char *p = text; p < where && p < text + length; p++) {
-        column = *p == '\n' ? 1 : column + 1;
-        line += *p == '\n';
-    }
-    return fgsf_fail(FGSF_ERR_FORMAT, "line %d, column %d: not valid JSON", line, column);
+    return refuse_text(text, where ? where : text);
 }
 
 // ---- Values --------------------------------------------------------------------------------------
