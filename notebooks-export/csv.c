@@ -1,0 +1,166 @@
+// Reads CSV files strictly: a header, then rows of equally many fields, columns found by name.
+// Lines that begin with # are notes. What is wrong is reported with file, line and column.
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+
+// Ends the line at `text` and returns where the next one begins.
+static char *cut_line(char *text) {
+    char *end = strchr(text, '\n');
+    char *next = end + 1;
+    if (end > text && end[-1] == '\r') end--;
+    *end = '\0';
+    return next;
+}
+
+// Takes one field off *rest in place, unquoting it; *rest is NULL behind the last field.
+static fgsf_status take_field(const char *path, size_t line, char **rest, char **out) {
+    char *from = *rest;
+    if (*from != '"') {
+        char *comma = strchr(from, ',');
+        *out = from;
+        *rest = comma ? comma + 1 : NULL;
+        if (comma) *comma = '\0';
+        return FGSF_OK;
+    }
+    char *to = from++;
+    *out = to;
+    while (*from && !(from[0] == '"' && from[1] != '"')) {
+        if (*from == '"') from++;
+        *to++ = *from++;
+    }
+    if (*from != '"' || (from[1] != ',' && from[1] != '\0')) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: a quoted field does not end", path, line);
+    }
+    *rest = from[1] == ',' ? from + 2 : NULL;
+    *to = '\0';
+    return FGSF_OK;
+}
+
+static fgsf_status read_header(pool *p, csv *t, char *text, size_t line) {
+    for (char *rest = text; rest;) {
+        char *name = NULL;
+        TRY(take_field(t->path, line, &rest, &name));
+        if (*name == '\0') {
+            return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: column %zu has no name", t->path, line,
+                             t->cols + 1);
+        }
+        if (csv_find(t, name, NULL)) {
+            return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: column '%s' occurs twice", t->path, line,
+                             name);
+        }
+        TRY(pool_push(p, &t->name, &t->cols, sizeof *t->name));
+        t->name[t->cols - 1] = name;
+    }
+    return FGSF_OK;
+}
+
+static fgsf_status read_row(pool *p, csv *t, char *text, size_t line) {
+    char **fields = NULL;
+    size_t n = 0;
+    TRY(pool_get(p, t->cols, sizeof *fields, &fields));
+    for (char *rest = text; rest; n++) {
+        char *field = NULL;
+        TRY(take_field(t->path, line, &rest, &field));
+        if (n < t->cols) fields[n] = field;
+    }
+    if (n != t->cols) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: %zu fields where the header has %zu", t->path,
+                         line, n, t->cols);
+    }
+    size_t rows = t->rows;
+    TRY(pool_push(p, &t->line, &rows, sizeof *t->line));
+    TRY(pool_push(p, &t->field, &t->rows, sizeof *t->field));
+    t->line[t->rows - 1] = line;
+    t->field[t->rows - 1] = fields;
+    return FGSF_OK;
+}
+
+fgsf_status csv_read(pool *p, const char *path, csv *out) {
+    csv t = {.path = path};
+    char *text = NULL;
+    size_t size = 0;
+    TRY(file_read(p, path, &text, &size));
+    if (strlen(text) != size) return fgsf_fail(FGSF_ERR_FORMAT, "%s: not a text file", path);
+    if (size && text[size - 1] != '\n') {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: the last line is cut short", path);
+    }
+    for (size_t line = 1; *text; line++) {
+        char *next = cut_line(text);
+        if (*text == '#') {
+            TRY(pool_push(p, &t.note, &t.notes, sizeof *t.note));
+            t.note[t.notes - 1] = text + 1;
+        } else if (*text && t.cols == 0) {
+            TRY(read_header(p, &t, text, line));
+        } else if (*text) {
+            TRY(read_row(p, &t, text, line));
+        }
+        text = next;
+    }
+    if (t.cols == 0) return fgsf_fail(FGSF_ERR_FORMAT, "%s: empty, not even a header", path);
+    *out = t;
+    return FGSF_OK;
+}
+
+bool csv_find(const csv *t, const char *name, size_t *col) {
+    for (size_t i = 0; i < t->cols; i++) {
+        if (strcmp(t->name[i], name) == 0) {
+            if (col) *col = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+fgsf_status csv_need(const csv *t, const char *const *wanted, size_t n, size_t *cols) {
+    for (size_t i = 0; i < n; i++) {
+        if (!csv_find(t, wanted[i], &cols[i])) {
+            return fgsf_fail(FGSF_ERR_FORMAT, "%s: no column '%s'", t->path, wanted[i]);
+        }
+    }
+    return FGSF_OK;
+}
+
+const char *csv_text(const csv *t, size_t row, size_t col) {
+    return t->field[row][col];
+}
+
+fgsf_status csv_fail(const csv *t, size_t row, size_t col, const char *what) {
+    return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: column '%s': '%s' %s", t->path, t->line[row],
+                     t->name[col], csv_text(t, row, col), what);
+}
+
+fgsf_status csv_maybe(const csv *t, size_t row, size_t col, double *out) {
+    const char *text = csv_text(t, row, col);
+    char *end = NULL;
+    if (*text == '\0') {
+        *out = NAN;
+        return FGSF_OK;
+    }
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0') return csv_fail(t, row, col, "is not a number");
+    *out = isfinite(value) ? value : NAN;
+    return FGSF_OK;
+}
+
+fgsf_status csv_number(const csv *t, size_t row, size_t col, double *out) {
+    double value = NAN;
+    TRY(csv_maybe(t, row, col, &value));
+    if (isnan(value)) return csv_fail(t, row, col, "is not a finite number");
+    *out = value;
+    return FGSF_OK;
+}
+
+const char *csv_note(const csv *t, const char *key) {
+    size_t length = strlen(key);
+    for (size_t i = 0; i < t->notes; i++) {
+        const char *text = t->note[i] + strspn(t->note[i], " ");
+        if (strncmp(text, key, length) == 0 && text[length] == ':') {
+            return text + length + 1 + strspn(text + length + 1, " ");
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,276 @@
+// Private header of the exporter: run directories in; figures, tables and a notebook out.
+//
+// The way of the data: csv.c and runs.c read, groups.c sorts runs into arms, scores.c reduces arms
+// to numbers, fig_*.c and tables.c write them, plot.c runs gnuplot, notebook.c binds all together.
+// Everything allocated lives in one pool until the program ends. Every call that can fail returns
+// an fgsf_status and leaves one line in fgsf_last_error; only main.c prints.
+#ifndef FGSF_NOTEBOOKS_EXPORT_H
+#define FGSF_NOTEBOOKS_EXPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "fgsf/stats.h"
+#include "fgsf/status.h"
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        fgsf_status try_status = (call);                                                           \
+        if (try_status != FGSF_OK) return try_status;                                              \
+    } while (0)
+
+// ---- pool.c: memory, names and files ------------------------------------------------------------
+
+typedef struct pool {
+    void **blocks;
+    size_t count, capacity;
+} pool;
+
+typedef struct names {
+    const char **v;
+    size_t n;
+} names;
+
+void pool_free(pool *p);
+// Sets *(T **)out to count zeroed elements.
+fgsf_status pool_get(pool *p, size_t count, size_t size, void *out);
+// Makes room for one more element behind *(T **)items, which holds *n of them, and counts it.
+fgsf_status pool_push(pool *p, void *items, size_t *n, size_t size);
+fgsf_status pool_printf(pool *p, const char **out, const char *format, ...) FGSF_PRINTF(3, 4);
+fgsf_status names_add(pool *p, names *list, const char *name); // once, whatever the calls
+bool names_find(const names *list, const char *name, size_t *at);
+
+fgsf_status file_read(pool *p, const char *path, char **text, size_t *size);
+fgsf_status file_open(const char *path, FILE **out);
+fgsf_status file_close(FILE *f, const char *path); // fails when anything written to f failed
+fgsf_status file_make_dirs(const char *path);
+void file_remove_tree(const char *path);
+
+// ---- csv.c --------------------------------------------------------------------------------------
+
+typedef struct csv {
+    const char *path;
+    size_t cols, rows;
+    char **name;   // (cols)
+    char ***field; // (rows)(cols)
+    size_t *line;  // (rows), for messages
+    char **note;   // lines that begin with '#', without it
+    size_t notes;
+} csv;
+
+fgsf_status csv_read(pool *p, const char *path, csv *out);
+bool csv_find(const csv *t, const char *name, size_t *col);
+fgsf_status csv_need(const csv *t, const char *const *wanted, size_t n, size_t *cols);
+const char *csv_text(const csv *t, size_t row, size_t col);
+fgsf_status csv_number(const csv *t, size_t row, size_t col, double *out); // finite
+fgsf_status csv_maybe(const csv *t, size_t row, size_t col, double *out);  // NAN when empty or nan
+const char *csv_note(const csv *t, const char *key);                       // of "# key: value"
+fgsf_status csv_fail(const csv *t, size_t row, size_t col, const char *what);
+
+// ---- runs.c -------------------------------------------------------------------------------------
+
+// One run directory. A table with no columns was not there.
+typedef struct run {
+    const char *dir, *env, *layout, *method, *cell, *status, *preset, *version;
+    long seed;
+    double lr; // of the network that learns the task; NAN when not recorded, like the next two
+    double seconds, eval_epsilon;
+    const char *eval_reward;
+    csv train, eval, policy_map, trajectory;
+} run;
+
+typedef struct corpus {
+    run *runs;
+    size_t nruns;
+    csv *overhead, *theory, *theory_curve;
+    size_t noverhead, ntheory, ntheory_curve;
+} corpus;
+
+fgsf_status runs_read(pool *p, const char *root, corpus *out);
+
+// ---- groups.c -----------------------------------------------------------------------------------
+
+// What a group offers and a figure needs.
+enum data {
+    HAS_TRAIN = 1,
+    HAS_EVAL = 2,
+    HAS_HELD_OUT = 4,
+    HAS_PAIRS = 8, // at least two methods to compare
+    HAS_AVERAGING = 16,
+    HAS_ABLATION = 32,
+    HAS_MAP = 64,
+    HAS_TRAJECTORY = 128,
+    HAS_OVERHEAD = 256,
+    HAS_CURVE = 512,
+};
+
+// The runs of one method (or of one cell of a study), sorted by seed.
+typedef struct arm {
+    const char *method, *cell, *label, *colour;
+    run **runs; // finished ones
+    size_t nruns;
+    size_t unfinished, diverged;
+} arm;
+
+// What one set of figures is about: an environment, one arm's picture, or one study file.
+typedef struct group {
+    const char *name;  // as files begin
+    const char *title; // as figures begin
+    const char *env, *paper_env, *layout;
+    arm *arms;
+    size_t narms;
+    const csv *source;
+    unsigned has;
+} group;
+
+fgsf_status groups_make(pool *p, const corpus *runs, group **out, size_t *n);
+bool arm_is_plain(const arm *a); // has finished runs and belongs to no study
+const char *method_colour(const char *method);
+const char *method_paper_name(const char *method); // NULL when the paper has none
+const char *method_name(size_t i);                 // NULL behind the last
+const char *palette(size_t i);                     // for series that are not methods
+// The averaging study's cells are named slip<slip>-n<N>-<estimator>.
+bool cell_is_averaging(const char *cell, double *slip, long *n, const char **estimator);
+
+// ---- scores.c -----------------------------------------------------------------------------------
+
+enum metric { CUMULATIVE, AREA, RETURN, ZERO_SHOT };
+
+// Scores of one arm, (seeds, tasks); seeds is 0 when the arm has none.
+typedef struct scores {
+    fgsf_stats_scores s;
+    names tasks;
+    const long *seed;     // (seeds)
+    const char *protocol; // how returns were evaluated, such as "learned, epsilon 0"
+} scores;
+
+// A seed-averaged curve.
+typedef struct curve {
+    size_t n;
+    double *x;
+    fgsf_stats_interval *y;
+} curve;
+
+const char *metric_title(enum metric metric);
+fgsf_status scores_of(pool *p, const arm *a, enum metric metric, scores *out);
+// Like scores_of, with returns from one protocol only.
+fgsf_status scores_under(pool *p, const arm *a, enum metric metric, const char *protocol,
+                         scores *out);
+fgsf_status protocols_of(pool *p, const arm *a, enum metric metric, names *out);
+fgsf_status scores_task(pool *p, const scores *in, size_t task, scores *out);
+bool scores_comparable(const scores *a, const scores *b);
+fgsf_status cumulative_curve(pool *p, const arm *a, const char *task, curve *out);
+// The column of train.csv averaged in at most 100 bins of steps; n is 0 when nothing is recorded.
+fgsf_status diagnostic_curve(pool *p, const arm *a, const char *column, curve *out);
+fgsf_status mean_interval(const scores *in, fgsf_stats_interval *out);
+fgsf_status iqm_interval(const scores *in, fgsf_stats_interval *out);
+fgsf_status improvement_interval(const scores *a, const scores *b, fgsf_stats_interval *out);
+
+// ---- paper.c ------------------------------------------------------------------------------------
+
+typedef struct paper_values {
+    csv cumulative, evaluation, overhead, code; // no columns when not found
+} paper_values;
+
+fgsf_status paper_read(pool *p, const char *dir, paper_values *out);
+double paper_cumulative(const paper_values *ref, const group *g, const char *method,
+                        const char *task);
+double paper_return(const paper_values *ref, const group *g, const char *method, const char *task,
+                    double *std);
+double paper_milliseconds(const paper_values *ref, const char *method);
+// The authors' code as we ran it, mean over its seeds at the learning rate nearest to `lr`.
+double code_value(const paper_values *ref, const char *env, const char *method, const char *task,
+                  double lr, const char *column);
+
+// ---- plot.c -------------------------------------------------------------------------------------
+
+// One figure being written: its data go to csv, its gnuplot definitions to defs.
+typedef struct plot {
+    FILE *csv, *defs;
+    size_t rows;                 // of data; a figure without any is not made
+    int width, height;           // pixels
+    size_t seeds_min, seeds_max; // for the title; 0 when seeds do not apply
+} plot;
+
+void plot_text(plot *f, const char *name, const char *value);
+void plot_number(plot *f, const char *name, double value);
+void plot_array(plot *f, const char *name, const char *const *values, size_t n);
+void plot_grid(plot *f, size_t panels, size_t columns, int panel_width, int panel_height);
+void plot_seeds(plot *f, size_t seeds);
+// Declares the columns that name series and panels, and the panels with their titles.
+void plot_panels(plot *f, const char *series_column, const char *panel_column, const names *panels,
+                 const char *word);
+void plot_series(plot *f, const names *series, const names *colours);
+fgsf_status series_add(pool *p, names *series, names *colours, const char *name,
+                       const char *colour);
+void plot_interval_row(plot *f, fgsf_stats_interval y); // ",value,low,high"
+
+// Bodies that several figures share; bodies.c says which definitions each one reads.
+extern const char body_curves[], body_bars[], body_intervals[], body_study[];
+extern const char body_policy_map[], body_trajectories[];
+void plot_put_name(plot *f, const char *name); // of a series or panel, to the data
+void csv_put_text(FILE *f, const char *text);  // quoted where needed
+void csv_put_number(FILE *f, double x);        // empty for NAN
+
+// ---- export.c: what is made ---------------------------------------------------------------------
+
+typedef struct exporter exporter;
+
+typedef struct figure {
+    const char *name; // file name behind the group's; "" for the group's own
+    unsigned needs;
+    const char *caption;
+    fgsf_status (*write)(exporter *e, const group *g, plot *f);
+    const char *body;   // gnuplot, run once per file format
+    const char *redraw; // the notebook's function that draws it again with matplotlib
+} figure;
+
+// A figure or table that was written, in the order of the notebook.
+typedef struct artefact {
+    bool is_figure;
+    const char *name, *group, *caption, *redraw;
+} artefact;
+
+struct exporter {
+    pool pool;
+    const char *runs, *out, *stage, *paper_dir;
+    corpus corpus;
+    paper_values paper;
+    group *groups;
+    size_t ngroups;
+    artefact *made;
+    size_t nmade;
+};
+
+// Two arms to compare.
+typedef struct arm_pair {
+    const arm *a, *b;
+} arm_pair;
+
+// The pairs worth a look: those that differ in the gradient alone, then fg-sfrql against the rest
+// (without it, everything against everything).
+fgsf_status pairs_of(exporter *e, const group *g, arm_pair **out, size_t *n);
+// One line of a figure with body_intervals, and its definitions.
+void plot_row(plot *f, const char *label, const char *quantity, fgsf_stats_interval y,
+              size_t seeds);
+void plot_rows(plot *f, const names *panels, const char *const *xlabels, const names *series,
+               const names *colours);
+
+// The cells of the gradient ablation, from the published semi-gradient to the full gradient first.
+fgsf_status ablation_arms(exporter *e, const group *g, const arm ***out, size_t *n);
+
+extern const figure training_figures[]; // each ends with an empty row
+extern const figure evaluation_figures[];
+extern const figure study_figures[];
+extern const figure picture_figures[];
+
+fgsf_status figures_write(exporter *e);
+fgsf_status gnuplot_check(exporter *e);
+fgsf_status gnuplot_run(exporter *e, const char *dir, const char *script);
+fgsf_status tables_write(exporter *e);
+fgsf_status notebook_write(exporter *e);
+fgsf_status made_add(exporter *e, artefact a);
+extern const char notebook_helpers[]; // Python of the notebook's first code cell
+
+#endif

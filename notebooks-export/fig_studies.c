@@ -1,0 +1,254 @@
+// Figures of the studies: averaging, the gradient ablation, overhead, and curves of the theory.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+
+// ---- averaging ----------------------------------------------------------------------------------
+
+typedef struct averaging_cell {
+    const arm *arm;
+    const char *label, *estimator;
+    double slip;
+    long n;
+} averaging_cell;
+
+static int compare_cells(const void *a, const void *b) {
+    const averaging_cell *x = a;
+    const averaging_cell *y = b;
+    if (x->slip != y->slip) return x->slip < y->slip ? -1 : 1;
+    int order = strcmp(x->label, y->label);
+    return order ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+static fgsf_status averaging_cells(exporter *e, const group *g, averaging_cell **out, size_t *n) {
+    for (size_t i = 0; i < g->narms; i++) {
+        averaging_cell c = {.arm = &g->arms[i]};
+        if (c.arm->nruns == 0) continue;
+        if (!cell_is_averaging(c.arm->cell, &c.slip, &c.n, &c.estimator)) continue;
+        TRY(pool_printf(&e->pool, &c.label, "%s, %s", c.arm->method, c.estimator));
+        TRY(pool_push(&e->pool, out, n, sizeof **out));
+        (*out)[*n - 1] = c;
+    }
+    if (*n) qsort(*out, *n, sizeof **out, compare_cells);
+    return FGSF_OK;
+}
+
+static fgsf_status put_cell(exporter *e, plot *f, const averaging_cell *c, enum metric metric,
+                            names *panels, names *series) {
+    const char *panel = NULL;
+    fgsf_stats_interval y;
+    scores s;
+    TRY(scores_of(&e->pool, c->arm, metric, &s));
+    if (s.s.seeds == 0) return FGSF_OK;
+    TRY(mean_interval(&s, &y));
+    TRY(pool_printf(&e->pool, &panel, "slip %g: %s", c->slip, metric_title(metric)));
+    TRY(names_add(&e->pool, panels, panel));
+    TRY(names_add(&e->pool, series, c->label));
+    plot_seeds(f, s.s.seeds);
+    plot_put_name(f, c->label);
+    fprintf(f->csv, ",%s,%g,%ld", panel, c->slip, c->n);
+    plot_interval_row(f, y);
+    fprintf(f->csv, ",%zu\n", s.s.seeds);
+    f->rows++;
+    return FGSF_OK;
+}
+
+static fgsf_status write_averaging(exporter *e, const group *g, plot *f) {
+    static const enum metric METRICS[] = {CUMULATIVE, RETURN};
+    averaging_cell *cells = NULL;
+    names panels = {0};
+    names series = {0};
+    names colours = {0};
+    names ylabels = {0};
+    size_t n = 0;
+    size_t slips = 0;
+    TRY(averaging_cells(e, g, &cells, &n));
+    fputs("method,quantity,slip,n,mean,low,high,seeds\n", f->csv);
+    for (size_t k = 0; k < 2; k++) {
+        for (size_t i = 0; i < n; i++) {
+            TRY(put_cell(e, f, &cells[i], METRICS[k], &panels, &series));
+        }
+        if (k == 0) slips = panels.n;
+    }
+    for (size_t i = 0; i < series.n; i++) {
+        TRY(pool_push(&e->pool, &colours.v, &colours.n, sizeof *colours.v));
+        colours.v[i] = palette(i);
+    }
+    for (size_t i = 0; i < panels.n; i++) {
+        TRY(pool_push(&e->pool, &ylabels.v, &ylabels.n, sizeof *ylabels.v));
+        ylabels.v[i] = strchr(panels.v[i], ':') + 2;
+    }
+    plot_panels(f, "method", "quantity", &panels, "");
+    plot_series(f, &series, &colours);
+    plot_text(f, "XCOLUMN", "n");
+    plot_text(f, "XLABEL", "N, next states averaged per pair");
+    plot_array(f, "YLABELS", ylabels.v, ylabels.n);
+    plot_grid(f, panels.n, slips ? slips : 3, 380, 300);
+    return FGSF_OK;
+}
+
+// ---- gradient ablation --------------------------------------------------------------------------
+
+// From the published semi-gradient to the published full gradient, one ingredient at a time; the
+// other cells follow in the order of their names.
+static size_t ablation_rank(const char *cell) {
+    static const char *const PATH[] = {"A0", "C2", "C1", "B0", "B3", "B1", "A1"};
+    size_t n = sizeof PATH / sizeof PATH[0];
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(PATH[i], cell) == 0) return i;
+    }
+    return n;
+}
+
+static int compare_arms(const void *a, const void *b) {
+    const arm *x = *(const arm *const *)a;
+    const arm *y = *(const arm *const *)b;
+    size_t i = ablation_rank(x->cell);
+    size_t j = ablation_rank(y->cell);
+    if (i != j) return i < j ? -1 : 1;
+    int order = strcmp(x->cell, y->cell);
+    return order ? order : strcmp(x->method, y->method);
+}
+
+fgsf_status ablation_arms(exporter *e, const group *g, const arm ***out, size_t *n) {
+    for (size_t i = 0; i < g->narms; i++) {
+        const arm *a = &g->arms[i];
+        const char *estimator = NULL;
+        double slip = 0;
+        long count = 0;
+        if (a->nruns == 0 || !a->cell) continue;
+        if (cell_is_averaging(a->cell, &slip, &count, &estimator)) continue;
+        TRY(pool_push(&e->pool, out, n, sizeof **out));
+        (*out)[*n - 1] = a;
+    }
+    if (*n) qsort(*out, *n, sizeof **out, compare_arms);
+    return FGSF_OK;
+}
+
+static fgsf_status write_ablation(exporter *e, const group *g, plot *f) {
+    static const enum metric METRICS[] = {CUMULATIVE, RETURN, ZERO_SHOT};
+    const arm **arms = NULL;
+    const char *xlabels[3];
+    names panels = {0};
+    names series = {0};
+    names colours = {0};
+    size_t n = 0;
+    TRY(ablation_arms(e, g, &arms, &n));
+    fputs("method,quantity,mean,low,high,seeds\n", f->csv);
+    for (size_t k = 0; k < 3; k++) {
+        for (size_t i = 0; i < n; i++) {
+            const char *label = NULL;
+            fgsf_stats_interval y;
+            scores s;
+            TRY(scores_of(&e->pool, arms[i], METRICS[k], &s));
+            if (s.s.seeds == 0) continue;
+            TRY(mean_interval(&s, &y));
+            TRY(pool_printf(&e->pool, &label, "%s  %s", arms[i]->cell, arms[i]->method));
+            TRY(series_add(&e->pool, &series, &colours, label, arms[i]->colour));
+            TRY(names_add(&e->pool, &panels, metric_title(METRICS[k])));
+            xlabels[panels.n - 1] = "mean over tasks";
+            plot_row(f, label, metric_title(METRICS[k]), y, s.s.seeds);
+            plot_seeds(f, s.s.seeds);
+        }
+    }
+    plot_rows(f, &panels, xlabels, &series, &colours);
+    plot_number(f, "REFERENCE", 0);
+    plot_number(f, "ZERO", 0);
+    return FGSF_OK;
+}
+
+// ---- overhead -----------------------------------------------------------------------------------
+
+static fgsf_status write_overhead(exporter *e, const group *g, plot *f) {
+    static const char *const COLUMNS[] = {"method", "median_ms", "p99_ms", "efficiency"};
+    static const char *const XLABELS[] = {"milliseconds, median to 99th percentile",
+                                          "GFLOP/s of the step / GFLOP/s of sgemm"};
+    static const char *const PANELS[] = {"time per training step", "efficiency"};
+    names panels = {.v = (const char **)PANELS, .n = 2};
+    names series = {0};
+    names colours = {0};
+    const csv *t = g->source;
+    size_t cols[4];
+    TRY(csv_need(t, COLUMNS, 4, cols));
+    fputs("method,quantity,mean,low,high,seeds\n", f->csv);
+    for (size_t row = 0; row < t->rows; row++) {
+        const char *method = csv_text(t, row, cols[0]);
+        double median = 0;
+        double p99 = 0;
+        double efficiency = 0;
+        TRY(csv_number(t, row, cols[1], &median));
+        TRY(csv_number(t, row, cols[2], &p99));
+        TRY(csv_maybe(t, row, cols[3], &efficiency));
+        if (names_find(&series, method, NULL)) return csv_fail(t, row, cols[0], "occurs twice");
+        TRY(series_add(&e->pool, &series, &colours, method, method_colour(method)));
+        plot_row(f, method, PANELS[0], (fgsf_stats_interval){median, median, p99}, 0);
+        plot_row(f, method, PANELS[1], (fgsf_stats_interval){efficiency, efficiency, efficiency},
+                 0);
+    }
+    plot_rows(f, &panels, XLABELS, &series, &colours);
+    plot_number(f, "REFERENCE", 0);
+    plot_number(f, "ZERO", 1);
+    return FGSF_OK;
+}
+
+// ---- theory -------------------------------------------------------------------------------------
+
+// A logarithmic axis for positive values over three decades or more.
+static bool wants_log(double low, double high) {
+    return low > 0 && high / low >= 1000;
+}
+
+static const char *note_or(const csv *t, const char *key, const char *otherwise) {
+    const char *note = csv_note(t, key);
+    return note ? note : otherwise;
+}
+
+static fgsf_status write_theory(exporter *e, const group *g, plot *f) {
+    static const char *const COLUMNS[] = {"series", "x", "y"};
+    const csv *t = g->source;
+    names panels = {0};
+    names series = {0};
+    names colours = {0};
+    size_t cols[3];
+    double low[2] = {INFINITY, INFINITY};
+    double high[2] = {-INFINITY, -INFINITY};
+    TRY(csv_need(t, COLUMNS, 3, cols));
+    TRY(names_add(&e->pool, &panels, g->name));
+    fputs("method,quantity,x,mean,low,high\n", f->csv);
+    for (size_t row = 0; row < t->rows; row++, f->rows++) {
+        const char *name = csv_text(t, row, cols[0]);
+        double at[2];
+        TRY(csv_number(t, row, cols[1], &at[0]));
+        TRY(csv_maybe(t, row, cols[2], &at[1]));
+        TRY(series_add(&e->pool, &series, &colours, name, palette(series.n)));
+        for (int k = 0; k < 2; k++) low[k] = fmin(low[k], at[k]);
+        for (int k = 0; k < 2; k++) high[k] = fmax(high[k], at[k]);
+        plot_put_name(f, name);
+        fprintf(f->csv, ",%s,%.9g", g->name, at[0]);
+        plot_interval_row(f, (fgsf_stats_interval){at[1], at[1], at[1]});
+        fputc('\n', f->csv);
+    }
+    plot_panels(f, "method", "quantity", &panels, "");
+    plot_series(f, &series, &colours);
+    plot_text(f, "XCOLUMN", "x");
+    plot_number(f, "XSCALE", 1);
+    plot_text(f, "XLABEL", note_or(t, "x", "x"));
+    plot_text(f, "YLABEL", note_or(t, "y", "y"));
+    plot_number(f, "LOGX", wants_log(low[0], high[0]));
+    plot_number(f, "LOGY", wants_log(low[1], high[1]));
+    plot_number(f, "PAPER", 0);
+    plot_grid(f, 1, 1, 860, 340);
+    return FGSF_OK;
+}
+
+const figure study_figures[] = {
+    {"averaging", HAS_AVERAGING, "averaging over next states, mean and 95 % interval",
+     write_averaging, body_study, "study"},
+    {"ablation", HAS_ABLATION, "gradient ablation, mean and 95 % interval", write_ablation,
+     body_intervals, "intervals"},
+    {"", HAS_OVERHEAD, "cost of a training step", write_overhead, body_intervals, "intervals"},
+    {"", HAS_CURVE, "computed by the theory driver", write_theory, body_curves, "curves"},
+    {0},
+};

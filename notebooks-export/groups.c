@@ -1,0 +1,240 @@
+// Sorts runs into arms (one method, or one cell of a study) and arms into groups of figures.
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+
+// The methods in the order of every legend, their names in the paper's figures, and one colour each
+// for all figures: Okabe and Ito's palette, which colour-blind readers can tell apart.
+static const struct {
+    const char *name, *paper, *colour;
+} METHODS[] = {
+    {"dqn", "DQN", "#E69F00"},
+    {"fg-dqn", "FGDQN", "#D55E00"},
+    {"sfrql", "SFDQN", "#56B4E9"},
+    {"fg-sfrql", "FGSFDQN", "#0072B2"},
+    {"fg-sfrql-random", "alg2", "#009E73"},
+    {"fg-sfrql-average", "alg3", "#CC79A7"},
+    {"fg-sfrql-seq-average", "AvgFGSFDQN", "#000000"},
+};
+#define NMETHODS (sizeof METHODS / sizeof METHODS[0])
+
+static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                      "#E69F00", "#56B4E9", "#000000", "#999999"};
+
+static size_t method_rank(const char *method) {
+    size_t i = 0;
+    while (i < NMETHODS && strcmp(METHODS[i].name, method) != 0) i++;
+    return i;
+}
+
+bool arm_is_plain(const arm *a) {
+    return a->nruns > 0 && !a->cell;
+}
+
+const char *method_name(size_t i) {
+    return i < NMETHODS ? METHODS[i].name : NULL;
+}
+
+const char *method_colour(const char *method) {
+    size_t i = method_rank(method);
+    return i < NMETHODS ? METHODS[i].colour : "#999999";
+}
+
+const char *method_paper_name(const char *method) {
+    size_t i = method_rank(method);
+    return i < NMETHODS ? METHODS[i].paper : NULL;
+}
+
+const char *palette(size_t i) {
+    return PALETTE[i % (sizeof PALETTE / sizeof PALETTE[0])];
+}
+
+bool cell_is_averaging(const char *cell, double *slip, long *n, const char **estimator) {
+    char *end = NULL;
+    if (!cell || strncmp(cell, "slip", 4) != 0) return false;
+    *slip = strtod(cell + 4, &end);
+    if (end == cell + 4 || strncmp(end, "-n", 2) != 0) return false;
+    const char *digits = end + 2;
+    *n = strtol(digits, &end, 10);
+    if (end == digits || *end != '-' || end[1] == '\0') return false;
+    *estimator = end + 1;
+    return true;
+}
+
+static const char *text_or_empty(const char *text) {
+    return text ? text : "";
+}
+
+// By environment, layout, method (known ones first, in their order), cell and seed.
+static int compare_runs(const void *a, const void *b) {
+    const run *x = *(run *const *)a;
+    const run *y = *(run *const *)b;
+    int order = strcmp(x->env, y->env);
+    if (order == 0) order = strcmp(text_or_empty(x->layout), text_or_empty(y->layout));
+    size_t i = method_rank(x->method);
+    size_t j = method_rank(y->method);
+    if (order == 0) order = (i > j) - (i < j);
+    if (order == 0) order = strcmp(x->method, y->method);
+    if (order == 0) order = strcmp(text_or_empty(x->cell), text_or_empty(y->cell));
+    if (order == 0) order = (x->seed > y->seed) - (x->seed < y->seed);
+    return order;
+}
+
+static bool same_arm(const run *x, const arm *a) {
+    return strcmp(x->method, a->method) == 0 &&
+           strcmp(text_or_empty(x->cell), text_or_empty(a->cell)) == 0;
+}
+
+static bool same_group(const run *x, const group *g) {
+    return strcmp(x->env, g->env) == 0 &&
+           strcmp(text_or_empty(x->layout), text_or_empty(g->layout)) == 0;
+}
+
+static bool has_held_out(const csv *eval) {
+    size_t task = 0;
+    if (!csv_find(eval, "task", &task)) return false;
+    for (size_t i = 0; i < eval->rows; i++) {
+        if (csv_text(eval, i, task)[0] == 'h') return true;
+    }
+    return false;
+}
+
+static unsigned data_of(const run *r) {
+    double slip = 0;
+    long n = 0;
+    const char *estimator = NULL;
+    if (cell_is_averaging(r->cell, &slip, &n, &estimator)) return HAS_AVERAGING;
+    if (r->cell) return HAS_ABLATION;
+    return (r->train.rows ? HAS_TRAIN : 0u) | (r->eval.rows ? HAS_EVAL : 0u) |
+           (has_held_out(&r->eval) ? HAS_HELD_OUT : 0u) |
+           (r->trajectory.rows ? HAS_TRAJECTORY : 0u);
+}
+
+static fgsf_status add_arm(pool *p, group *g, const run *r) {
+    TRY(pool_push(p, &g->arms, &g->narms, sizeof *g->arms));
+    arm *a = &g->arms[g->narms - 1];
+    *a = (arm){.method = r->method,
+               .cell = r->cell,
+               .label = r->method,
+               .colour = method_colour(r->method)};
+    if (r->cell) TRY(pool_printf(p, &a->label, "%s@%s", r->method, r->cell));
+    return FGSF_OK;
+}
+
+static fgsf_status add_run(pool *p, group *g, run *r) {
+    if (g->narms == 0 || !same_arm(r, &g->arms[g->narms - 1])) TRY(add_arm(p, g, r));
+    arm *a = &g->arms[g->narms - 1];
+    if (strcmp(r->status, "done") != 0) {
+        a->unfinished++;
+        a->diverged += strcmp(r->status, "diverged") == 0;
+        return FGSF_OK;
+    }
+    if (a->nruns && a->runs[a->nruns - 1]->seed == r->seed) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s/run.json: the same run as %s/run.json", r->dir,
+                         a->runs[a->nruns - 1]->dir);
+    }
+    TRY(pool_push(p, &a->runs, &a->nruns, sizeof *a->runs));
+    a->runs[a->nruns - 1] = r;
+    g->has |= data_of(r);
+    return FGSF_OK;
+}
+
+// The paper calls the mazes pointmaze_umaze and so on; other names are ours.
+static fgsf_status name_group(pool *p, group *g) {
+    g->name = g->title = g->paper_env = g->env;
+    if (!g->layout || strncmp(g->env, "point_maze", 10) != 0) return FGSF_OK;
+    TRY(pool_printf(p, &g->name, "%s_%s", g->env, g->layout));
+    TRY(pool_printf(p, &g->paper_env, "pointmaze_%s", g->layout));
+    g->title = g->name;
+    return FGSF_OK;
+}
+
+static fgsf_status new_group(pool *p, group **list, size_t *n, group g) {
+    TRY(pool_push(p, list, n, sizeof **list));
+    (*list)[*n - 1] = g;
+    return FGSF_OK;
+}
+
+static fgsf_status env_groups(pool *p, const corpus *c, group **list, size_t *n) {
+    run **order = NULL;
+    TRY(pool_get(p, c->nruns, sizeof *order, &order));
+    for (size_t i = 0; i < c->nruns; i++) order[i] = &c->runs[i];
+    qsort(order, c->nruns, sizeof *order, compare_runs);
+    for (size_t i = 0; i < c->nruns; i++) {
+        if (*n == 0 || !same_group(order[i], &(*list)[*n - 1])) {
+            group g = {.env = order[i]->env, .layout = order[i]->layout};
+            TRY(name_group(p, &g));
+            TRY(new_group(p, list, n, g));
+        }
+        TRY(add_run(p, &(*list)[*n - 1], order[i]));
+    }
+    for (size_t i = 0; i < *n; i++) {
+        size_t plain = 0;
+        for (size_t j = 0; j < (*list)[i].narms; j++) {
+            plain += arm_is_plain(&(*list)[i].arms[j]);
+        }
+        if (plain >= 2) (*list)[i].has |= HAS_PAIRS;
+    }
+    return FGSF_OK;
+}
+
+// A policy map shows one arm, so each that has one is a group of its own.
+static fgsf_status map_groups(pool *p, size_t envs, group **list, size_t *n) {
+    for (size_t i = 0; i < envs; i++) {
+        for (size_t j = 0; j < (*list)[i].narms; j++) {
+            arm *a = &(*list)[i].arms[j];
+            if (a->nruns == 0 || a->runs[0]->policy_map.rows == 0) continue;
+            group g = {.env = (*list)[i].env, .arms = a, .narms = 1, .has = HAS_MAP};
+            TRY(pool_printf(p, &g.name, "%s_%s", (*list)[i].name, a->label));
+            TRY(pool_printf(p, &g.title, "%s, %s", (*list)[i].title, a->label));
+            TRY(new_group(p, list, n, g));
+        }
+    }
+    return FGSF_OK;
+}
+
+// Names a group after its file, without folder and ending.
+static fgsf_status file_groups(pool *p, const csv *files, size_t count, unsigned has, group **list,
+                               size_t *n) {
+    for (size_t i = 0; i < count; i++) {
+        const char *slash = strrchr(files[i].path, '/');
+        const char *base = slash ? slash + 1 : files[i].path;
+        group g = {.source = &files[i], .has = has};
+        TRY(pool_printf(p, &g.name, "%.*s", (int)(strlen(base) - 4), base));
+        g.title = csv_note(&files[i], "title");
+        if (!g.title) g.title = g.name;
+        TRY(new_group(p, list, n, g));
+    }
+    return FGSF_OK;
+}
+
+// Turns every name into one that is fit for a file and different from the others.
+static fgsf_status tidy_names(pool *p, group *list, size_t n) {
+    names seen = {0};
+    for (size_t i = 0; i < n; i++) {
+        const char *name = NULL;
+        TRY(pool_printf(p, &name, "%s", list[i].name));
+        for (char *c = (char *)name; *c; c++) {
+            bool fit = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                              "_-.@",
+                              *c) != NULL;
+            if (!fit || (c == name && *c == '.')) *c = '_';
+        }
+        const char *unique = name;
+        for (int k = 2; names_find(&seen, unique, NULL); k++) {
+            TRY(pool_printf(p, &unique, "%s-%d", name, k));
+        }
+        TRY(names_add(p, &seen, unique));
+        list[i].name = unique;
+    }
+    return FGSF_OK;
+}
+
+fgsf_status groups_make(pool *p, const corpus *c, group **out, size_t *n) {
+    TRY(env_groups(p, c, out, n));
+    TRY(map_groups(p, *n, out, n));
+    TRY(file_groups(p, c->theory_curve, c->ntheory_curve, HAS_CURVE, out, n));
+    TRY(file_groups(p, c->overhead, c->noverhead, HAS_OVERHEAD, out, n));
+    return tidy_names(p, *out, *n);
+}

@@ -1,0 +1,160 @@
+// export RUNS -o OUT: turns run directories into figures, tables and a notebook.
+//
+// Everything is made in a hidden folder inside OUT and moved into place file by file at the very
+// end, so that a failed export leaves OUT as it was. Exit code 2 with one line says what is wrong.
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "export.h"
+
+static const char USAGE[] =
+    "usage: export RUNS -o OUT [--paper DIR]\n"
+    "\n"
+    "Writes figures, tables and a notebook about the runs below the folder RUNS.\n"
+    "\n"
+    "  -o, --out DIR    where to: DIR/figures, DIR/tables, DIR/notebook.ipynb\n"
+    "      --paper DIR  the paper's values as CSV files, to stand beside ours\n"
+    "  -h, --help       this text\n";
+
+// The paper's values lie beside this source file.
+static fgsf_status default_paper_dir(pool *p, const char **out) {
+    const char *slash = strrchr(__FILE__, '/');
+    int length = slash ? (int)(slash - __FILE__) : 1;
+    return pool_printf(p, out, "%.*s/paper", length, slash ? __FILE__ : ".");
+}
+
+static fgsf_status parse_args(int argc, char **argv, exporter *e, bool *help) {
+    static const struct option OPTIONS[] = {{"out", required_argument, NULL, 'o'},
+                                            {"paper", required_argument, NULL, 'p'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, "o:h", OPTIONS, NULL)) != -1;) {
+        switch (option) {
+        case 'o':
+            e->out = optarg;
+            break;
+        case 'p':
+            e->paper_dir = optarg;
+            break;
+        case 'h':
+            *help = true;
+            return FGSF_OK;
+        default:
+            return fgsf_fail(FGSF_ERR_INVALID, "%s: unknown option or missing value (see --help)",
+                             argv[optind - 1]);
+        }
+    }
+    if (argc - optind != 1) {
+        return fgsf_fail(FGSF_ERR_INVALID, "one folder of runs is needed (see --help)");
+    }
+    if (!e->out || !*e->out) return fgsf_fail(FGSF_ERR_INVALID, "-o OUT is needed (see --help)");
+    e->runs = argv[optind];
+    return e->paper_dir ? FGSF_OK : default_paper_dir(&e->pool, &e->paper_dir);
+}
+
+fgsf_status made_add(exporter *e, artefact a) {
+    TRY(pool_push(&e->pool, &e->made, &e->nmade, sizeof *e->made));
+    e->made[e->nmade - 1] = a;
+    return FGSF_OK;
+}
+
+static fgsf_status open_stage(exporter *e) {
+    static const char *const FOLDERS[] = {"figures", "tables"};
+    const char *path = NULL;
+    TRY(file_make_dirs(e->out));
+    TRY(pool_printf(&e->pool, &path, "%s/.export-XXXXXX", e->out));
+    if (!mkdtemp((char *)path)) return fgsf_fail(FGSF_ERR_IO, "%s: %s", e->out, strerror(errno));
+    e->stage = path;
+    for (size_t i = 0; i < 2; i++) {
+        TRY(pool_printf(&e->pool, &path, "%s/%s", e->stage, FOLDERS[i]));
+        TRY(file_make_dirs(path));
+    }
+    return FGSF_OK;
+}
+
+static fgsf_status publish_file(exporter *e, const char *name) {
+    const char *from = NULL;
+    const char *to = NULL;
+    TRY(pool_printf(&e->pool, &from, "%s/%s", e->stage, name));
+    TRY(pool_printf(&e->pool, &to, "%s/%s", e->out, name));
+    if (rename(from, to) != 0) return fgsf_fail(FGSF_ERR_IO, "%s: %s", to, strerror(errno));
+    return FGSF_OK;
+}
+
+// Moves every file of stage/folder to out/folder.
+static fgsf_status publish_folder(exporter *e, const char *folder) {
+    const char *path = NULL;
+    TRY(pool_printf(&e->pool, &path, "%s/%s", e->out, folder));
+    TRY(file_make_dirs(path));
+    TRY(pool_printf(&e->pool, &path, "%s/%s", e->stage, folder));
+    DIR *dir = opendir(path);
+    if (!dir) return fgsf_fail(FGSF_ERR_IO, "%s: %s", path, strerror(errno));
+    fgsf_status status = FGSF_OK;
+    for (struct dirent *entry; status == FGSF_OK && (entry = readdir(dir));) {
+        if (entry->d_name[0] == '.') continue;
+        status = pool_printf(&e->pool, &path, "%s/%s", folder, entry->d_name);
+        if (status == FGSF_OK) status = publish_file(e, path);
+    }
+    closedir(dir);
+    return status;
+}
+
+static fgsf_status run_export(exporter *e) {
+    TRY(runs_read(&e->pool, e->runs, &e->corpus));
+    TRY(paper_read(&e->pool, e->paper_dir, &e->paper));
+    TRY(groups_make(&e->pool, &e->corpus, &e->groups, &e->ngroups));
+    TRY(open_stage(e));
+    TRY(gnuplot_check(e));
+    TRY(figures_write(e));
+    TRY(tables_write(e));
+    if (e->nmade == 0) {
+        return fgsf_fail(FGSF_ERR_INVALID, "%s: no finished run to show yet", e->runs);
+    }
+    TRY(notebook_write(e));
+    TRY(publish_folder(e, "figures"));
+    TRY(publish_folder(e, "tables"));
+    return publish_file(e, "notebook.ipynb");
+}
+
+static void report(const exporter *e) {
+    for (size_t i = 0; i < e->ngroups; i++) {
+        for (size_t k = 0; k < e->groups[i].narms; k++) {
+            const arm *a = &e->groups[i].arms[k];
+            if (a->unfinished == 0 || !e->groups[i].paper_env) continue;
+            printf("note    %s %s: %zu unfinished run(s) left out, %zu of them diverged\n",
+                   e->groups[i].name, a->label, a->unfinished, a->diverged);
+        }
+    }
+    for (size_t i = 0; i < e->nmade; i++) {
+        const artefact *a = &e->made[i];
+        printf("%-7s %s/%s.%s  %s\n", a->is_figure ? "figure" : "table",
+               a->is_figure ? "figures" : "tables", a->name, a->is_figure ? "png" : "md",
+               a->caption);
+    }
+    printf("wrote   %s/notebook.ipynb\n", e->out);
+}
+
+int main(int argc, char **argv) {
+    exporter e = {0};
+    bool help = false;
+    signal(SIGPIPE, SIG_IGN);
+    fgsf_status status = parse_args(argc, argv, &e, &help);
+    if (status == FGSF_OK && !help) status = run_export(&e);
+    if (e.stage) file_remove_tree(e.stage);
+    if (status != FGSF_OK) {
+        fprintf(stderr, "export: %s\n", fgsf_last_error());
+    } else if (help) {
+        fputs(USAGE, stdout);
+    } else {
+        report(&e);
+    }
+    pool_free(&e.pool);
+    return status == FGSF_OK ? 0 : 2;
+}

@@ -1,0 +1,185 @@
+// Writes the notebook: every figure embedded as it came out, with a cell that draws it again from
+// its CSV, and every table with a cell that loads it.
+#include <cjson/cJSON.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+
+#define TABLE_LIMIT 30000 // bytes of Markdown; a longer table is loaded but not embedded
+
+static fgsf_status fail_memory(void) {
+    return fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
+}
+
+// Adds the item to the object and owns it either way.
+static fgsf_status put(cJSON *object, const char *key, cJSON *item) {
+    if (item && cJSON_AddItemToObject(object, key, item)) return FGSF_OK;
+    cJSON_Delete(item);
+    return fail_memory();
+}
+
+static fgsf_status append(cJSON *array, cJSON *item) {
+    if (item && cJSON_AddItemToArray(array, item)) return FGSF_OK;
+    cJSON_Delete(item);
+    return fail_memory();
+}
+
+static fgsf_status put_text(cJSON *object, const char *key, const char *text) {
+    return put(object, key, cJSON_CreateString(text));
+}
+
+// ---- cells --------------------------------------------------------------------------------------
+
+// Opens a cell with the members that all cells have; ids count up, so that they are unique and the
+// same for the same runs.
+static fgsf_status add_cell(cJSON *cells, const char *type, const char *source, cJSON **out) {
+    char id[32];
+    snprintf(id, sizeof id, "cell-%d", cJSON_GetArraySize(cells));
+    cJSON *cell = cJSON_CreateObject();
+    TRY(append(cells, cell));
+    TRY(put_text(cell, "cell_type", type));
+    TRY(put_text(cell, "id", id));
+    TRY(put(cell, "metadata", cJSON_CreateObject()));
+    TRY(put_text(cell, "source", source));
+    *out = cell;
+    return FGSF_OK;
+}
+
+static fgsf_status add_markdown(cJSON *cells, const char *source) {
+    cJSON *cell = NULL;
+    return add_cell(cells, "markdown", source, &cell);
+}
+
+// A code cell whose one output is `data` of the given MIME type, or without output when data is
+// NULL.
+static fgsf_status add_code(cJSON *cells, const char *source, const char *mime, const char *data) {
+    cJSON *cell = NULL;
+    TRY(add_cell(cells, "code", source, &cell));
+    TRY(put(cell, "execution_count", cJSON_CreateNull()));
+    cJSON *outputs = cJSON_AddArrayToObject(cell, "outputs");
+    if (!outputs) return fail_memory();
+    if (!data) return FGSF_OK;
+    cJSON *output = cJSON_CreateObject();
+    TRY(append(outputs, output));
+    TRY(put_text(output, "output_type", "display_data"));
+    TRY(put(output, "metadata", cJSON_CreateObject()));
+    cJSON *bundle = cJSON_AddObjectToObject(output, "data");
+    return bundle ? put_text(bundle, mime, data) : fail_memory();
+}
+
+static fgsf_status encode_base64(pool *p, const unsigned char *in, size_t n, const char **out) {
+    static const char DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *text = NULL;
+    TRY(pool_get(p, (n + 2) / 3 * 4 + 1, 1, &text));
+    char *to = text;
+    for (size_t i = 0; i < n; i += 3) {
+        size_t left = n - i;
+        uint32_t word = (uint32_t)in[i] << 16;
+        if (left > 1) word |= (uint32_t)in[i + 1] << 8;
+        if (left > 2) word |= in[i + 2];
+        *to++ = DIGITS[word >> 18];
+        *to++ = DIGITS[word >> 12 & 63];
+        *to++ = left > 1 ? DIGITS[word >> 6 & 63] : '=';
+        *to++ = left > 2 ? DIGITS[word & 63] : '=';
+    }
+    *out = text;
+    return FGSF_OK;
+}
+
+static fgsf_status add_figure(exporter *e, cJSON *cells, const artefact *a) {
+    const char *text = NULL;
+    const char *image = NULL;
+    char *bytes = NULL;
+    size_t size = 0;
+    TRY(pool_printf(&e->pool, &text, "%s/figures/%s.png", e->stage, a->name));
+    TRY(file_read(&e->pool, text, &bytes, &size));
+    if (size == 0) return fgsf_fail(FGSF_ERR_IO, "%s: gnuplot left it empty", text);
+    TRY(encode_base64(&e->pool, (const unsigned char *)bytes, size, &image));
+    TRY(pool_printf(&e->pool, &text, "### %s", a->caption));
+    TRY(add_markdown(cells, text));
+    TRY(pool_printf(&e->pool, &text, "%s('%s')", a->redraw, a->name));
+    return add_code(cells, text, "image/png", image);
+}
+
+static fgsf_status add_table(exporter *e, cJSON *cells, const artefact *a) {
+    const char *text = NULL;
+    char *markdown = NULL;
+    size_t size = 0;
+    TRY(pool_printf(&e->pool, &text, "%s/tables/%s.md", e->stage, a->name));
+    TRY(file_read(&e->pool, text, &markdown, &size));
+    TRY(pool_printf(&e->pool, &text, "### %s: %s", a->group, a->caption));
+    TRY(add_markdown(cells, text));
+    TRY(pool_printf(&e->pool, &text, "pd.read_csv('tables/%s.csv')", a->name));
+    const char *body = strstr(markdown, "\n\n");
+    return add_code(cells, text, "text/markdown", size > TABLE_LIMIT || !body ? NULL : body + 2);
+}
+
+// ---- the whole ----------------------------------------------------------------------------------
+
+static const char INTRODUCTION[] =
+    "# Full-gradient successor features: results\n\n"
+    "Every figure below is embedded as gnuplot drew it, and the cell under its title draws it "
+    "again "
+    "with matplotlib from the CSV in `figures/`. Tables are loaded from `tables/`. Nothing else is "
+    "needed to run this notebook.\n\n"
+    "Seeds are the unit: intervals are 95 % percentile bootstrap over whole seeds, and fewer than "
+    "5 seeds are labelled `smoke`. IQM is the mean of the middle half of all seeds and tasks. "
+    "Published values were read off the paper's figures, so they carry a reading error.";
+
+static fgsf_status add_group(exporter *e, cJSON *cells, const char *about) {
+    const char *text = NULL;
+    TRY(pool_printf(&e->pool, &text, "## %s", about));
+    TRY(add_markdown(cells, text));
+    for (size_t i = 0; i < e->nmade; i++) {
+        const artefact *a = &e->made[i];
+        if (strcmp(a->group, about) != 0) continue;
+        TRY(a->is_figure ? add_figure(e, cells, a) : add_table(e, cells, a));
+    }
+    return FGSF_OK;
+}
+
+static fgsf_status add_metadata(cJSON *notebook) {
+    cJSON *metadata = cJSON_AddObjectToObject(notebook, "metadata");
+    cJSON *kernel = metadata ? cJSON_AddObjectToObject(metadata, "kernelspec") : NULL;
+    cJSON *language = metadata ? cJSON_AddObjectToObject(metadata, "language_info") : NULL;
+    if (!kernel || !language) return fail_memory();
+    TRY(put_text(kernel, "display_name", "Python 3"));
+    TRY(put_text(kernel, "language", "python"));
+    TRY(put_text(kernel, "name", "python3"));
+    TRY(put_text(language, "name", "python"));
+    TRY(put(notebook, "nbformat", cJSON_CreateNumber(4)));
+    return put(notebook, "nbformat_minor", cJSON_CreateNumber(5));
+}
+
+static fgsf_status build(exporter *e, cJSON *notebook) {
+    names groups = {0};
+    cJSON *cells = cJSON_AddArrayToObject(notebook, "cells");
+    if (!cells) return fail_memory();
+    TRY(add_markdown(cells, INTRODUCTION));
+    TRY(add_code(cells, notebook_helpers, NULL, NULL));
+    for (size_t i = 0; i < e->nmade; i++) TRY(names_add(&e->pool, &groups, e->made[i].group));
+    for (size_t i = 0; i < groups.n; i++) TRY(add_group(e, cells, groups.v[i]));
+    return add_metadata(notebook);
+}
+
+fgsf_status notebook_write(exporter *e) {
+    const char *path = NULL;
+    FILE *out = NULL;
+    cJSON *notebook = cJSON_CreateObject();
+    if (!notebook) return fail_memory();
+    fgsf_status status = build(e, notebook);
+    char *text = status == FGSF_OK ? cJSON_Print(notebook) : NULL;
+    cJSON_Delete(notebook);
+    if (status == FGSF_OK && !text) status = fail_memory();
+    if (status == FGSF_OK) status = pool_printf(&e->pool, &path, "%s/notebook.ipynb", e->stage);
+    if (status == FGSF_OK) status = file_open(path, &out);
+    if (status == FGSF_OK) {
+        fputs(text, out);
+        fputc('\n', out);
+        status = file_close(out, path);
+    }
+    free(text);
+    return status;
+}

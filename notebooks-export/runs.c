@@ -1,0 +1,178 @@
+// Finds and reads run directories, overhead tables and theory results below a folder. Only finished
+// runs are read beyond run.json: the others may still be written to, and are counted instead.
+#define _GNU_SOURCE
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "export.h"
+
+#define MAX_DEPTH 8
+
+static fgsf_status fail_field(const char *path, const char *key, const char *what) {
+    return fgsf_fail(FGSF_ERR_FORMAT, "%s: key '%s' %s", path, key, what);
+}
+
+static fgsf_status json_parse(const char *path, const char *text, size_t size, cJSON **out) {
+    const char *end = text;
+    cJSON *json = cJSON_ParseWithLengthOpts(text, size + 1, &end, 1);
+    if (json && cJSON_IsObject(json)) {
+        *out = json;
+        return FGSF_OK;
+    }
+    size_t line = 1;
+    for (const char *c = text; c < end && *c; c++) line += *c == '\n';
+    cJSON_Delete(json);
+    return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: not a JSON object", path, line);
+}
+
+// Copies the text at `key`, or sets NULL when there is none and it is not needed.
+static fgsf_status json_text(pool *p, const char *path, const cJSON *json, const char *key,
+                             bool needed, const char **out) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, key);
+    *out = NULL;
+    if (!needed && (!item || cJSON_IsNull(item))) return FGSF_OK;
+    if (!item) return fail_field(path, key, "is missing");
+    if (!cJSON_IsString(item)) return fail_field(path, key, "is not a text");
+    if (*item->valuestring == '\0') return needed ? fail_field(path, key, "is empty") : FGSF_OK;
+    return pool_printf(p, out, "%s", item->valuestring);
+}
+
+static double json_number(const cJSON *json, const char *key) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, key);
+    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+static fgsf_status read_fields(pool *p, const char *path, const cJSON *json, run *r) {
+    const char *schema = NULL;
+    TRY(json_text(p, path, json, "schema", true, &schema));
+    if (strcmp(schema, "fgsf.run/1") != 0) return fail_field(path, "schema", "is not fgsf.run/1");
+    TRY(json_text(p, path, json, "env", true, &r->env));
+    TRY(json_text(p, path, json, "method", true, &r->method));
+    TRY(json_text(p, path, json, "cell", false, &r->cell));
+    TRY(json_text(p, path, json, "status", true, &r->status));
+    TRY(json_text(p, path, json, "fgsf_version", false, &r->version));
+    double seed = json_number(json, "seed");
+    if (!(seed >= 0 && seed <= 1e9 && seed == floor(seed))) {
+        return fail_field(path, "seed", "is not a whole number from 0 on");
+    }
+    r->seed = (long)seed;
+    r->seconds = json_number(json, "seconds");
+    const cJSON *config = cJSON_GetObjectItemCaseSensitive(json, "config");
+    TRY(json_text(p, path, config, "env.layout", false, &r->layout));
+    TRY(json_text(p, path, config, "preset", false, &r->preset));
+    TRY(json_text(p, path, config, "eval.reward", false, &r->eval_reward));
+    r->eval_epsilon = json_number(config, "eval.epsilon");
+    r->lr = json_number(config, strstr(r->method, "dqn") ? "dqn.lr" : "sf.lr");
+    return FGSF_OK;
+}
+
+// Reads dir/name when it is there.
+static fgsf_status read_table(pool *p, const char *dir, const char *name, csv *out) {
+    const char *path = NULL;
+    struct stat info;
+    TRY(pool_printf(p, &path, "%s/%s", dir, name));
+    if (stat(path, &info) != 0 && errno == ENOENT) return FGSF_OK;
+    return csv_read(p, path, out);
+}
+
+static fgsf_status read_run(pool *p, const char *dir, const char *path, corpus *out) {
+    run r = {.dir = dir};
+    char *text = NULL;
+    size_t size = 0;
+    cJSON *json = NULL;
+    TRY(file_read(p, path, &text, &size));
+    TRY(json_parse(path, text, size, &json));
+    fgsf_status status = read_fields(p, path, json, &r);
+    cJSON_Delete(json);
+    TRY(status);
+    if (strcmp(r.status, "done") == 0) {
+        TRY(read_table(p, dir, "train.csv", &r.train));
+        TRY(read_table(p, dir, "eval.csv", &r.eval));
+        TRY(read_table(p, dir, "policy_map.csv", &r.policy_map));
+        TRY(read_table(p, dir, "trajectory.csv", &r.trajectory));
+    }
+    TRY(pool_push(p, &out->runs, &out->nruns, sizeof *out->runs));
+    out->runs[out->nruns - 1] = r;
+    return FGSF_OK;
+}
+
+static fgsf_status add_table(pool *p, const char *path, csv **list, size_t *n) {
+    csv t;
+    TRY(csv_read(p, path, &t));
+    TRY(pool_push(p, list, n, sizeof **list));
+    (*list)[*n - 1] = t;
+    return FGSF_OK;
+}
+
+static bool has_ending(const char *name, const char *ending) {
+    size_t n = strlen(name);
+    size_t e = strlen(ending);
+    return n >= e && strcmp(name + n - e, ending) == 0;
+}
+
+static fgsf_status read_file(pool *p, const char *dir, const char *name, corpus *out) {
+    const char *path = NULL;
+    TRY(pool_printf(p, &path, "%s/%s", dir, name));
+    if (strcmp(name, "run.json") == 0) return read_run(p, dir, path, out);
+    if (!has_ending(name, ".csv")) return FGSF_OK;
+    if (strncmp(name, "overhead", 8) == 0) {
+        return add_table(p, path, &out->overhead, &out->noverhead);
+    }
+    if (strcmp(name, "theory.csv") == 0) return add_table(p, path, &out->theory, &out->ntheory);
+    if (strncmp(name, "theory_", 7) == 0) {
+        return add_table(p, path, &out->theory_curve, &out->ntheory_curve);
+    }
+    return FGSF_OK;
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// Lists a directory in alphabetical order, hidden entries left out.
+static fgsf_status list_dir(pool *p, const char *path, names *out) {
+    DIR *dir = opendir(path);
+    if (!dir) return fgsf_fail(FGSF_ERR_IO, "%s: %s", path, strerror(errno));
+    fgsf_status status = FGSF_OK;
+    for (struct dirent *entry; status == FGSF_OK && (entry = readdir(dir));) {
+        const char *name = NULL;
+        if (entry->d_name[0] == '.') continue;
+        status = pool_printf(p, &name, "%s", entry->d_name);
+        if (status == FGSF_OK) status = names_add(p, out, name);
+    }
+    closedir(dir);
+    if (status == FGSF_OK && out->n) qsort(out->v, out->n, sizeof *out->v, compare_names);
+    return status;
+}
+
+// Symbolic links to directories are not followed, so that a link upwards cannot lead in circles.
+static fgsf_status walk(pool *p, const char *dir, int depth, corpus *out) {
+    names entries = {0};
+    TRY(list_dir(p, dir, &entries));
+    for (size_t i = 0; i < entries.n; i++) {
+        const char *path = NULL;
+        struct stat info;
+        TRY(pool_printf(p, &path, "%s/%s", dir, entries.v[i]));
+        if (lstat(path, &info) != 0) continue;
+        if (!S_ISDIR(info.st_mode)) {
+            TRY(read_file(p, dir, entries.v[i], out));
+        } else if (depth < MAX_DEPTH) {
+            TRY(walk(p, path, depth + 1, out));
+        }
+    }
+    return FGSF_OK;
+}
+
+fgsf_status runs_read(pool *p, const char *root, corpus *out) {
+    TRY(walk(p, root, 0, out));
+    if (out->nruns + out->noverhead + out->ntheory + out->ntheory_curve == 0) {
+        return fgsf_fail(FGSF_ERR_IO, "%s: no run.json, overhead.csv or theory.csv below it", root);
+    }
+    return FGSF_OK;
+}
