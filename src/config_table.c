@@ -187,7 +187,6 @@ const size_t fgsf_key_count = sizeof fgsf_key_table / sizeof *fgsf_key_table;
 // What a preset sets for every method. What it sets for one environment is in that environment's
 // table.
 const fgsf_setting fgsf_preset_table[] = {
-    {"compat", NULL, "env.reacher_lag", "true"},
     {"compat", NULL, "avg.next_action", "own_mean"},
     {"compat", NULL, "tasks.warmup", "first_task"},
     {"compat", NULL, "eval.episodes", "10"},
