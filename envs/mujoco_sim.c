@@ -23,9 +23,16 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void (*other_error)(const char *);
 static void (*other_warning)(const char *);
 
+// MuJoCo's messages may have several lines; ours have one.
+static void join_lines(char *text) {
+    for (; *text; text++) {
+        if (*text == '\n' || *text == '\r') *text = ' ';
+    }
+}
+
 static void remember(const char *message) {
     snprintf(said, sizeof said, "%s", message);
-    said[strcspn(said, "\r\n")] = '\0';
+    join_lines(said);
 }
 
 static void on_error(const char *message) {
@@ -130,7 +137,7 @@ static fgsf_status compile(const char *path, fgsf_sim *sim) {
     pthread_mutex_unlock(&lock);
     if (status != FGSF_OK) return status;
     if (!sim->model) {
-        job.error[strcspn(job.error, "\r\n")] = '\0';
+        join_lines(job.error);
         return fgsf_fail(FGSF_ERR_SIMULATOR, "%s: MuJoCo cannot load the model: %s", sim->name,
                          job.error);
     }
