@@ -1,0 +1,154 @@
+// Greedy or epsilon-greedy episodes of an agent, on trained and on held-out tasks.
+#include "fgsf/evaluate.h"
+
+#include <stdlib.h>
+
+#include "fgsf/reward.h"
+
+#define EPISODE_SEED 123 // the same episodes for every method and every seed of training
+#define RIDGE_TRANSITIONS 2000
+#define RIDGE_LAMBDA 1e-6
+
+// What one task is scored with.
+typedef struct scoring {
+    const float *rho; // NULL: the agent's learned one
+    const char *name;
+    double fit_error;
+} scoring;
+
+static fgsf_eval_row *append(fgsf_eval_rows *out) {
+    if (out->count == out->capacity) {
+        int capacity = out->capacity ? 2 * out->capacity : 256;
+        fgsf_eval_row *rows = realloc(out->rows, (size_t)capacity * sizeof *rows);
+        if (!rows) {
+            return NULL;
+        }
+        out->rows = rows;
+        out->capacity = capacity;
+    }
+    return &out->rows[out->count++];
+}
+
+static fgsf_status run_episode(fgsf_agent *agent, fgsf_env *env, const scoring *score,
+                               double epsilon, float *state, fgsf_eval_row *row) {
+    const fgsf_config *cfg = fgsf_agent_config(agent);
+    fgsf_rng rng = fgsf_rng_make(
+        EPISODE_SEED + 1000u * (unsigned)row->task + (unsigned)row->episode, FGSF_STREAM_EVAL);
+    fgsf_status status = fgsf_env_reset(env, &rng);
+    fgsf_step_result result = {0};
+    while (status == FGSF_OK && row->steps < cfg->eval.horizon && !result.terminal) {
+        fgsf_choice choice = {0, 0};
+        fgsf_env_observe(env, state);
+        if (epsilon > 0.0 && fgsf_rng_uniform(&rng) < epsilon) {
+            choice.action = (int)fgsf_rng_below(&rng, (uint64_t)env->spec.num_actions);
+        } else {
+            status = fgsf_agent_act(agent, row->task, score->rho, state, &rng, &choice);
+        }
+        if (status == FGSF_OK) status = fgsf_env_step(env, choice.action, &rng, &result);
+        row->episode_return += result.reward;
+        row->success = row->success || result.success;
+        row->steps++;
+    }
+    return status;
+}
+
+static fgsf_status run_task(fgsf_agent *agent, fgsf_env *env, int task, const scoring *score,
+                            double epsilon, fgsf_eval_rows *out) {
+    const fgsf_config *cfg = fgsf_agent_config(agent);
+    float *state = malloc((size_t)env->spec.state_size * sizeof(float));
+    fgsf_status status =
+        state ? fgsf_env_set_task(env, task) : fgsf_fail(FGSF_ERR_MEMORY, "no memory to evaluate");
+    for (int episode = 0; episode < cfg->eval.episodes && status == FGSF_OK; episode++) {
+        fgsf_eval_row row = {.task = task,
+                             .heldout = task >= env->spec.num_tasks,
+                             .episode = episode,
+                             .reward_model = score->name,
+                             .epsilon = epsilon,
+                             .fit_error = score->fit_error};
+        status = run_episode(agent, env, score, epsilon, state, &row);
+        fgsf_eval_row *place = status == FGSF_OK ? append(out) : NULL;
+        if (place) {
+            *place = row;
+        } else if (status == FGSF_OK) {
+            status = fgsf_fail(FGSF_ERR_MEMORY, "no memory for %d evaluation rows", out->count);
+        }
+    }
+    free(state);
+    return status;
+}
+
+// Collects features and rewards with random actions and fits the weights of a held-out reward.
+static fgsf_status fit_weights(fgsf_env *env, int task, double *w, double *rmse) {
+    int d = env->spec.num_features, n = RIDGE_TRANSITIONS;
+    float *phi = malloc((size_t)(n * d) * sizeof(float));
+    double *r = malloc((size_t)n * sizeof(double));
+    fgsf_status status =
+        phi && r ? fgsf_env_set_task(env, task) : fgsf_fail(FGSF_ERR_MEMORY, "no memory to fit");
+    fgsf_rng rng = fgsf_rng_make(EPISODE_SEED + (unsigned)task, FGSF_STREAM_EVAL);
+    bool over = true;
+    for (int i = 0; i < n && status == FGSF_OK; i++) {
+        fgsf_step_result result;
+        if (over || i % 200 == 0) status = fgsf_env_reset(env, &rng);
+        int action = (int)fgsf_rng_below(&rng, (uint64_t)env->spec.num_actions);
+        if (status == FGSF_OK) status = fgsf_env_step(env, action, &rng, &result);
+        for (int k = 0; k < d && status == FGSF_OK; k++) {
+            phi[i * d + k] = (float)result.phi[k];
+        }
+        r[i] = status == FGSF_OK ? result.reward : 0.0;
+        over = status == FGSF_OK && result.terminal;
+    }
+    if (status == FGSF_OK) status = fgsf_reward_ridge(phi, r, n, d, RIDGE_LAMBDA, w, rmse);
+    free(phi);
+    free(r);
+    return status;
+}
+
+fgsf_status fgsf_evaluate(fgsf_agent *agent, enum fgsf_eval_reward reward, double epsilon,
+                          fgsf_eval_rows *out) {
+    fgsf_env *env = NULL;
+    fgsf_status status = fgsf_env_create(fgsf_agent_config(agent), &env);
+    float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
+    for (int task = 0; status == FGSF_OK && task < env->spec.num_tasks; task++) {
+        scoring score = {.name = "learned"};
+        if (reward == FGSF_EVAL_TRUE) {
+            if (!rho || !fgsf_agent_true_rho(agent, env, task, rho)) {
+                status =
+                    fgsf_fail(FGSF_ERR_INVALID,
+                              "eval.reward: true, but the reward of task %d cannot be expressed "
+                              "by the representation",
+                              task);
+                break;
+            }
+            score = (scoring){.rho = rho, .name = "true"};
+        }
+        status = run_task(agent, env, task, &score, epsilon, out);
+    }
+    free(rho);
+    fgsf_env_free(env);
+    return status;
+}
+
+fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, double epsilon, fgsf_eval_rows *out) {
+    fgsf_env *env = NULL;
+    fgsf_status status = fgsf_env_create(fgsf_agent_config(agent), &env);
+    if (status != FGSF_OK) {
+        return status;
+    }
+    float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
+    double *w = malloc((size_t)env->spec.num_features * sizeof(double));
+    int first = env->spec.num_tasks, count = env->spec.num_heldout;
+    status = rho && w ? FGSF_OK : fgsf_fail(FGSF_ERR_MEMORY, "no memory to evaluate");
+    for (int task = first; task < first + count && status == FGSF_OK; task++) {
+        scoring score = {.rho = rho, .name = "true"};
+        if (!fgsf_agent_true_rho(agent, env, task, rho)) {
+            score.name = "ridge";
+            status = fit_weights(env, task, w, &score.fit_error);
+            if (status == FGSF_OK) fgsf_agent_rho_from_weights(agent, w, rho);
+        }
+        if (status == FGSF_OK) status = run_task(agent, env, task, &score, epsilon, out);
+    }
+    free(rho);
+    free(w);
+    fgsf_env_free(env);
+    return status;
+}

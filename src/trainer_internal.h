@@ -1,0 +1,78 @@
+// Internal: the trainer's insides, shared by the loop (trainer.c), the diagnostics (diagnose.c) and
+// the checkpoint (checkpoint.c).
+#ifndef FGSF_TRAINER_INTERNAL_H
+#define FGSF_TRAINER_INTERNAL_H
+
+#include "fgsf/trainer.h"
+#include "learner.h"
+
+// Where a task stands in its current episode.
+typedef struct fgsf_episode {
+    bool over; // the next step resets
+    int64_t length;
+} fgsf_episode;
+
+// What a task has collected so far.
+typedef struct fgsf_account {
+    int64_t steps, episodes;
+    double cum_reward;
+} fgsf_account;
+
+// Sums since the last log row.
+typedef struct fgsf_window {
+    int64_t updates, pairs, foreign;
+    double loss, grad_norm;
+} fgsf_window;
+
+// Transitions of a uniform random policy, never trained on: the Bellman residual is measured on them.
+typedef struct fgsf_heldout {
+    int task; // that they were collected in, -1 for none
+    int count;
+    float *s, *s_next, *phi, *discount, *reward;
+    double *raw; // (count, full_size): the state before the action, for exact rollouts
+    int32_t *a, *event;
+} fgsf_heldout;
+
+struct fgsf_trainer {
+    fgsf_config cfg;
+    fgsf_env_spec spec;
+    fgsf_env **envs;   // one per task, each with its own state
+    fgsf_rng *env_rng; // one stream per task
+    fgsf_rng init_rng, explore_rng, replay_rng, task_rng;
+    fgsf_agent *agent;
+    fgsf_student *students; // one per policy
+    fgsf_reward **rewards;  // one per task, NULL for DQN
+    fgsf_replay *replay;
+    fgsf_learner *learner;
+
+    int64_t step, total_steps;
+    int task;
+    fgsf_episode *episodes; // one per task; without tasks.isolate_state only the first is used
+    fgsf_account *accounts; // one per task
+    fgsf_window window;
+    int64_t optimizer_steps, skipped_updates;
+    bool log_due;
+
+    float *s, *s_next;                // (state_size): encoded states around the step
+    float *phi;                       // (num_features)
+    double *raw, *raw_next, *phi_f64; // for features of states that do not belong together
+    fgsf_heldout heldout;
+};
+
+// Brings the scoring vector of a task up to date; of all tasks when the feature set has grown.
+fgsf_status fgsf_trainer_refresh_rho(fgsf_trainer *trainer, int task, bool all);
+
+// Adds the networks of the tasks that the schedule has reached.
+fgsf_status fgsf_trainer_add_tasks(fgsf_trainer *trainer, int count);
+
+fgsf_status fgsf_heldout_create(fgsf_trainer *trainer);
+void fgsf_heldout_free(fgsf_heldout *heldout);
+
+// Mean |delta|^2 / F over the held-out transitions of the active task; NaN where there are none.
+double fgsf_diagnose_residual(fgsf_trainer *trainer);
+
+// Mean |x_i(s, a) - psi(s, a)| over held-out pairs, psi from one exact rollout each (deterministic
+// environments with psi only); NaN elsewhere.
+double fgsf_diagnose_psi_error(fgsf_trainer *trainer);
+
+#endif
