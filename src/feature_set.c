@@ -1,0 +1,194 @@
+// Finite feature sets: exact ones are searched, bins are computed, prototypes grow.
+#include "fgsf/feature_set.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_MEMBERS 65536
+
+struct fgsf_feature_set {
+    enum fgsf_xi_set kind;
+    int num_features;
+    int size, count;
+    int bins;         // per feature
+    double threshold; // squared distance beyond which a feature becomes a prototype of its own
+    float *members;   // (size, num_features)
+};
+
+static float *member(const fgsf_feature_set *set, int f) {
+    return set->members + (size_t)f * (size_t)set->num_features;
+}
+
+static fgsf_status allocate(fgsf_feature_set *set, int size) {
+    set->size = size;
+    set->members = calloc((size_t)size * (size_t)set->num_features, sizeof *set->members);
+    if (set->members) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a feature set of %d members", size);
+}
+
+static fgsf_status create_exact(fgsf_feature_set *set, const fgsf_env *env) {
+    int count = 0;
+    const double *features = env->def->feature_set ? env->def->feature_set(env, &count) : NULL;
+    if (!features || count < 1) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "sf.xi_set=exact: %s has no finite feature set; use prototypes or bins",
+                         env->def->name);
+    }
+    fgsf_status status = allocate(set, count);
+    if (status != FGSF_OK) return status;
+    for (int i = 0; i < count * set->num_features; i++) set->members[i] = (float)features[i];
+    set->count = count;
+    return FGSF_OK;
+}
+
+static fgsf_status create_bins(fgsf_feature_set *set, const fgsf_config *cfg) {
+    set->bins = (int)cfg->sf.xi_bins;
+    int64_t count = 1;
+    for (int k = 0; k < set->num_features && count <= MAX_MEMBERS; k++) count *= cfg->sf.xi_bins;
+    if (count < 1 || count > MAX_MEMBERS) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "sf.xi_bins: %lld bins in each of %d features are more than %d members",
+                         (long long)cfg->sf.xi_bins, set->num_features, MAX_MEMBERS);
+    }
+    fgsf_status status = allocate(set, (int)count);
+    if (status != FGSF_OK) return status;
+    for (int f = 0; f < count; f++) {
+        int rest = f;
+        for (int k = 0; k < set->num_features; k++) { // the first feature counts fastest
+            member(set, f)[k] = (float)((2.0 * (rest % set->bins) + 1.0) / set->bins - 1.0);
+            rest /= set->bins;
+        }
+    }
+    set->count = (int)count;
+    return FGSF_OK;
+}
+
+static fgsf_status create_prototypes(fgsf_feature_set *set, const fgsf_config *cfg) {
+    if (cfg->sf.xi_max_centers < 1 || cfg->sf.xi_max_centers > MAX_MEMBERS) {
+        return fgsf_fail(FGSF_ERR_INVALID, "sf.xi_max_centers: %lld is not in [1, %d]",
+                         (long long)cfg->sf.xi_max_centers, MAX_MEMBERS);
+    }
+    set->threshold = cfg->sf.xi_center_threshold * cfg->sf.xi_center_threshold;
+    return allocate(set, (int)cfg->sf.xi_max_centers);
+}
+
+fgsf_status fgsf_feature_set_create(const fgsf_config *cfg, const fgsf_env *env,
+                                    fgsf_feature_set **out) {
+    fgsf_feature_set *set = calloc(1, sizeof *set);
+    if (!set) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a feature set");
+    set->kind = (enum fgsf_xi_set)cfg->sf.xi_set;
+    set->num_features = env->spec.num_features;
+    fgsf_status status = FGSF_OK;
+    switch (set->kind) {
+    case FGSF_XI_EXACT:
+        status = create_exact(set, env);
+        break;
+    case FGSF_XI_BINS:
+        status = create_bins(set, cfg);
+        break;
+    case FGSF_XI_PROTOTYPES:
+        status = create_prototypes(set, cfg);
+        break;
+    }
+    if (status != FGSF_OK) {
+        fgsf_feature_set_free(set);
+        return status;
+    }
+    *out = set;
+    return FGSF_OK;
+}
+
+void fgsf_feature_set_free(fgsf_feature_set *set) {
+    if (!set) return;
+    free(set->members);
+    free(set);
+}
+
+int fgsf_feature_set_size(const fgsf_feature_set *set) {
+    return set->size;
+}
+
+int fgsf_feature_set_count(const fgsf_feature_set *set) {
+    return set->count;
+}
+
+const float *fgsf_feature_set_members(const fgsf_feature_set *set) {
+    return set->members;
+}
+
+// Returns the first nearest member and its squared distance, or -1 while there is none.
+static int nearest(const fgsf_feature_set *set, const float *phi, double *distance) {
+    int best = -1;
+    *distance = INFINITY;
+    for (int f = 0; f < set->count; f++) {
+        const float *m = member(set, f);
+        double sum = 0.0;
+        for (int k = 0; k < set->num_features; k++) {
+            double difference = (double)phi[k] - m[k];
+            sum += difference * difference;
+        }
+        if (sum < *distance) {
+            *distance = sum;
+            best = f;
+        }
+    }
+    return best;
+}
+
+static int bin_of(const fgsf_feature_set *set, const float *phi) {
+    int index = 0;
+    for (int k = set->num_features - 1; k >= 0; k--) {
+        double at = floor((phi[k] + 1.0) * 0.5 * set->bins);
+        int bin = at < 0.0 ? 0 : at >= set->bins ? set->bins - 1 : (int)at;
+        index = index * set->bins + bin;
+    }
+    return index;
+}
+
+fgsf_status fgsf_feature_set_index(fgsf_feature_set *set, const float *phi, int *index) {
+    for (int k = 0; k < set->num_features; k++) {
+        if (!isfinite(phi[k])) {
+            return fgsf_fail(FGSF_ERR_INVALID, "feature set: phi[%d] is %g, not a finite number", k,
+                             (double)phi[k]);
+        }
+    }
+    if (set->kind == FGSF_XI_BINS) {
+        *index = bin_of(set, phi);
+        return FGSF_OK;
+    }
+    double distance = 0.0;
+    int found = nearest(set, phi, &distance);
+    if (set->kind == FGSF_XI_EXACT && !(distance == 0.0)) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "sf.xi_set=exact: phi = (%g, ...) is none of the %d members of the set",
+                         (double)phi[0], set->count);
+    }
+    if (set->kind == FGSF_XI_PROTOTYPES && set->count < set->size &&
+        (found < 0 || distance > set->threshold)) {
+        found = set->count++;
+        memcpy(member(set, found), phi, (size_t)set->num_features * sizeof *phi);
+    }
+    *index = found;
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_feature_set_restore(fgsf_feature_set *set, const float *members, int count) {
+    size_t bytes = (size_t)set->num_features * sizeof *members;
+    if (set->kind == FGSF_XI_PROTOTYPES) {
+        if (count < 0 || count > set->size) {
+            return fgsf_fail(FGSF_ERR_FORMAT, "feature set: %d prototypes in %d slots", count,
+                             set->size);
+        }
+        memset(set->members, 0, (size_t)set->size * bytes);
+        if (count > 0) memcpy(set->members, members, (size_t)count * bytes);
+        set->count = count;
+        return FGSF_OK;
+    }
+    if (count != set->count || memcmp(set->members, members, (size_t)count * bytes) != 0) {
+        return fgsf_fail(FGSF_ERR_FORMAT,
+                         "feature set: the %d stored members are not the %d of this environment",
+                         count, set->count);
+    }
+    return FGSF_OK;
+}
