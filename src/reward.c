@@ -1,0 +1,399 @@
+// Reward models of one task: given, linear by LMS, NLMS or RLS, or an MLP through ggml.
+#include "fgsf/reward.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fgsf/bellman.h"
+#include "fgsf/gpe.h"
+#include "fgsf/optimizer.h"
+
+#define ROWS 64       // members that the MLP scores at once
+#define RLS_START 1e6 // the first covariance is this times I: little trust in the first weights
+#define MLP_CLIP 1.0
+
+typedef struct mlp {
+    fgsf_network *net;
+    fgsf_bellman *bellman;
+    fgsf_optimizer *opt;
+    fgsf_gpe *gpe;
+    double lr;
+} mlp;
+
+struct fgsf_reward {
+    enum fgsf_reward_model model;
+    const fgsf_env *env;
+    int task, d;
+    double alpha, forgetting;
+    bool linear;    // the true reward is w_true . phi
+    double *w_true; // (d)
+    double *w;      // (d)
+    double *p;      // (d, d), linear_rls
+    double *gain;   // (d), scratch
+    mlp mlp;
+};
+
+static double dot(const double *w, const float *phi, int d) {
+    double sum = 0.0;
+    for (int k = 0; k < d; k++) sum += w[k] * phi[k];
+    return sum;
+}
+
+// ---- Creation ------------------------------------------------------------------------------------
+
+static fgsf_status create_mlp(mlp *m, const fgsf_config *cfg, int d, fgsf_device *device,
+                              fgsf_rng *rng) {
+    fgsf_network_shape shape = {.input = d,
+                                .num_hidden = 1,
+                                .hidden = {(int)cfg->reward.mlp_hidden},
+                                .actions = 1,
+                                .features = 1,
+                                .activation = FGSF_SILU,
+                                .bias = true};
+    fgsf_optimizer_params optimizer = fgsf_optimizer_default_params();
+    optimizer.clip = MLP_CLIP;
+    fgsf_bellman_params bellman = fgsf_bellman_default_params(&shape);
+    bellman.max_pairs = 1;
+    bellman.loss_scale = FGSF_MEAN;
+    m->lr = cfg->reward.mlp_lr;
+    fgsf_status status = fgsf_network_create(&shape, &m->net);
+    if (status != FGSF_OK) return status;
+    fgsf_network_init(m->net, FGSF_UNIFORM_FAN_IN, rng);
+    status = fgsf_bellman_create(device, &bellman, &m->bellman);
+    if (status == FGSF_OK) status = fgsf_optimizer_create(&optimizer, m->net, &m->opt);
+    if (status == FGSF_OK) status = fgsf_gpe_create(device, &shape, ROWS, &m->gpe);
+    return status;
+}
+
+static fgsf_status create_known(fgsf_reward *reward, const fgsf_config *cfg) {
+    const fgsf_env *env = reward->env;
+    memcpy(reward->w, reward->w_true, (size_t)reward->d * sizeof *reward->w);
+    if (reward->linear) return FGSF_OK;
+    if (cfg->sf.representation == FGSF_PSI) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "reward.model=known with sf.representation=psi: the reward of task %d of "
+                         "%s is not linear in phi",
+                         reward->task, env->def->name);
+    }
+    double *zeros = reward->gain, value = 0.0;
+    if (!env->def->task_reward || !env->def->task_reward(env, reward->task, zeros, &value)) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "reward.model=known: the reward of task %d of %s is no function of phi",
+                         reward->task, env->def->name);
+    }
+    return FGSF_OK;
+}
+
+static fgsf_status create_model(fgsf_reward *reward, const fgsf_config *cfg, fgsf_device *device,
+                                fgsf_rng *rng) {
+    int d = reward->d;
+    switch (reward->model) {
+    case FGSF_REWARD_KNOWN:
+        return create_known(reward, cfg);
+    case FGSF_REWARD_MLP:
+        return create_mlp(&reward->mlp, cfg, d, device, rng);
+    case FGSF_REWARD_LINEAR_LMS:
+    case FGSF_REWARD_LINEAR_NLMS:
+    case FGSF_REWARD_LINEAR_RLS:
+        for (int k = 0; k < d; k++) reward->w[k] = 0.01 * (2.0 * fgsf_rng_uniform(rng) - 1.0);
+        for (int k = 0; k < d; k++) reward->p[k * d + k] = RLS_START;
+        return FGSF_OK;
+    }
+    return fgsf_fail(FGSF_ERR_INVALID, "reward.model: %d is not a model", (int)reward->model);
+}
+
+fgsf_status fgsf_reward_create(const fgsf_config *cfg, const fgsf_env *env, int task,
+                               fgsf_device *device, fgsf_rng *rng, fgsf_reward **out) {
+    int tasks = env->spec.num_tasks + env->spec.num_heldout;
+    if (task < 0 || task >= tasks) {
+        return fgsf_fail(FGSF_ERR_INVALID, "reward: task %d is not in [0, %d)", task, tasks);
+    }
+    size_t d = (size_t)env->spec.num_features;
+    fgsf_reward *reward = calloc(1, sizeof *reward);
+    double *numbers = calloc(3 * d + d * d, sizeof *numbers);
+    if (!reward || !numbers) {
+        free(reward);
+        free(numbers);
+        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a reward model of %zu features", d);
+    }
+    *reward = (fgsf_reward){.model = (enum fgsf_reward_model)cfg->reward.model,
+                            .env = env,
+                            .task = task,
+                            .d = (int)d,
+                            .alpha = cfg->reward.alpha_w,
+                            .forgetting = cfg->reward.forgetting,
+                            .w = numbers,
+                            .w_true = numbers + d,
+                            .gain = numbers + 2 * d,
+                            .p = numbers + 3 * d};
+    reward->linear = env->def->task_weights && env->def->task_weights(env, task, reward->w_true);
+    fgsf_status status = create_model(reward, cfg, device, rng);
+    if (status != FGSF_OK) {
+        fgsf_reward_free(reward);
+        return status;
+    }
+    *out = reward;
+    return FGSF_OK;
+}
+
+void fgsf_reward_free(fgsf_reward *reward) {
+    if (!reward) return;
+    fgsf_gpe_free(reward->mlp.gpe);
+    fgsf_optimizer_free(reward->mlp.opt);
+    fgsf_bellman_free(reward->mlp.bellman);
+    fgsf_network_free(reward->mlp.net);
+    free(reward->w); // the start of all its numbers
+    free(reward);
+}
+
+// ---- Learning ------------------------------------------------------------------------------------
+
+static void update_lms(fgsf_reward *reward, const float *phi, double r) {
+    double step = reward->alpha;
+    if (reward->model == FGSF_REWARD_LINEAR_NLMS) {
+        double square = 0.0;
+        for (int k = 0; k < reward->d; k++) square += (double)phi[k] * phi[k];
+        step /= 1e-6 + square;
+    }
+    double error = r - dot(reward->w, phi, reward->d);
+    for (int k = 0; k < reward->d; k++) reward->w[k] += step * error * phi[k];
+}
+
+// P <- (P - g g' / (lambda + phi' g)) / lambda with g = P phi. The division by lambda is left out
+// while it would raise the trace of P above its start: without new directions P would grow forever.
+static void update_rls(fgsf_reward *reward, const float *phi, double r) {
+    int d = reward->d;
+    double *g = reward->gain, *p = reward->p;
+    for (int i = 0; i < d; i++) g[i] = dot(p + i * d, phi, d);
+    double scale = 1.0 / (reward->forgetting + dot(g, phi, d));
+    double error = r - dot(reward->w, phi, d);
+    double trace = 0.0;
+    for (int i = 0; i < d; i++) {
+        reward->w[i] += scale * error * g[i];
+        for (int j = 0; j < d; j++) p[i * d + j] -= scale * g[i] * g[j];
+        trace += p[i * d + i];
+    }
+    if (reward->forgetting == 1.0 || trace > RLS_START * d * reward->forgetting) return;
+    for (int i = 0; i < d * d; i++) p[i] /= reward->forgetting;
+}
+
+// The squared error is the Bellman error of a network with one action and discount 0.
+static fgsf_status update_mlp(mlp *m, const float *phi, double r) {
+    const int32_t zero = 0;
+    const float y = (float)r, discount = 0.0f;
+    fgsf_batch batch = {.pairs = 1,
+                        .s = phi,
+                        .a = &zero,
+                        .y = &y,
+                        .s_next = phi,
+                        .a_next = &zero,
+                        .discount = &discount};
+    double loss = 0.0;
+    fgsf_status status = fgsf_bellman_run(m->bellman, &batch, m->net, NULL, &loss);
+    if (status != FGSF_OK) return status;
+    return fgsf_optimizer_step(m->opt, m->net, fgsf_bellman_gradient(m->bellman), m->lr, NULL);
+}
+
+fgsf_status fgsf_reward_update(fgsf_reward *reward, const float *phi, double r) {
+    switch (reward->model) {
+    case FGSF_REWARD_KNOWN:
+        return FGSF_OK;
+    case FGSF_REWARD_MLP:
+        return update_mlp(&reward->mlp, phi, r);
+    case FGSF_REWARD_LINEAR_LMS:
+    case FGSF_REWARD_LINEAR_NLMS:
+        update_lms(reward, phi, r);
+        break;
+    case FGSF_REWARD_LINEAR_RLS:
+        update_rls(reward, phi, r);
+        break;
+    }
+    for (int k = 0; k < reward->d; k++) {
+        if (!isfinite(reward->w[k])) {
+            return fgsf_fail(FGSF_DIVERGED, "the reward weight %d of task %d is %g", k,
+                             reward->task, reward->w[k]);
+        }
+    }
+    return FGSF_OK;
+}
+
+// ---- Evaluation ----------------------------------------------------------------------------------
+
+static double known_reward(const fgsf_reward *reward, const float *phi) {
+    if (reward->linear) return dot(reward->w, phi, reward->d);
+    double value = 0.0;
+    for (int k = 0; k < reward->d; k++) reward->gain[k] = phi[k];
+    const fgsf_env *env = reward->env;
+    return env->def->task_reward(env, reward->task, reward->gain, &value) ? value : NAN;
+}
+
+double fgsf_reward_predict(fgsf_reward *reward, const float *phi) {
+    if (reward->model == FGSF_REWARD_KNOWN) return known_reward(reward, phi);
+    if (reward->model != FGSF_REWARD_MLP) return dot(reward->w, phi, reward->d);
+    const float one = 1.0f;
+    float value = NAN;
+    fgsf_status status = fgsf_gpe_run(reward->mlp.gpe, reward->mlp.net, &one, 1, phi, 1, &value);
+    return status == FGSF_OK ? value : NAN;
+}
+
+static fgsf_status mlp_rho(const mlp *m, const float *members, int count, int d, float *rho) {
+    const float one = 1.0f;
+    for (int f = 0; f < count; f += ROWS) {
+        int rows = count - f < ROWS ? count - f : ROWS;
+        fgsf_status status =
+            fgsf_gpe_run(m->gpe, m->net, &one, 1, members + (size_t)f * (size_t)d, rows, rho + f);
+        if (status != FGSF_OK) return status;
+    }
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_reward_rho(fgsf_reward *reward, const fgsf_feature_set *set, float *rho) {
+    int d = reward->d;
+    if (!set) {
+        if (reward->model == FGSF_REWARD_MLP ||
+            (reward->model == FGSF_REWARD_KNOWN && !reward->linear)) {
+            return fgsf_fail(FGSF_ERR_INVALID,
+                             "reward: the model of task %d is not linear, so it cannot score psi",
+                             reward->task);
+        }
+        for (int k = 0; k < d; k++) rho[k] = (float)reward->w[k];
+        return FGSF_OK;
+    }
+    const float *members = fgsf_feature_set_members(set);
+    int count = fgsf_feature_set_count(set), size = fgsf_feature_set_size(set);
+    for (int f = count; f < size; f++) rho[f] = 0.0f;
+    if (reward->model == FGSF_REWARD_MLP) return mlp_rho(&reward->mlp, members, count, d, rho);
+    for (int f = 0; f < count; f++) {
+        rho[f] = (float)fgsf_reward_predict(reward, members + (size_t)f * (size_t)d);
+    }
+    return FGSF_OK;
+}
+
+double fgsf_reward_error(const fgsf_reward *reward) {
+    if (!reward->linear || reward->model == FGSF_REWARD_MLP) return NAN;
+    double difference = 0.0, norm = 0.0;
+    for (int k = 0; k < reward->d; k++) {
+        double e = reward->w[k] - reward->w_true[k];
+        difference += e * e;
+        norm += reward->w_true[k] * reward->w_true[k];
+    }
+    return norm > 0.0 ? sqrt(difference / norm) : NAN;
+}
+
+// ---- State ---------------------------------------------------------------------------------------
+
+// Linear models: w, and for RLS P. MLP: parameters, both moments, steps.
+size_t fgsf_reward_state_size(const fgsf_reward *reward) {
+    size_t d = (size_t)reward->d;
+    switch (reward->model) {
+    case FGSF_REWARD_KNOWN:
+        return 0;
+    case FGSF_REWARD_MLP:
+        return 3 * fgsf_network_flat_size(fgsf_network_get_shape(reward->mlp.net)) + 1;
+    case FGSF_REWARD_LINEAR_RLS:
+        return d + d * d;
+    default:
+        return d;
+    }
+}
+
+void fgsf_reward_get_state(fgsf_reward *reward, double *values) {
+    size_t d = (size_t)reward->d, size = fgsf_reward_state_size(reward);
+    if (reward->model == FGSF_REWARD_KNOWN) return;
+    if (reward->model != FGSF_REWARD_MLP) {
+        memcpy(values, reward->w, d * sizeof *values);
+        memcpy(values + d, reward->p, (size - d) * sizeof *values);
+        return;
+    }
+    const mlp *m = &reward->mlp;
+    const float *parts[] = {fgsf_network_parameters(m->net), fgsf_optimizer_moment(m->opt, 0),
+                            fgsf_optimizer_moment(m->opt, 1)};
+    for (size_t k = 0; k < 3; k++) {
+        for (size_t i = 0; i < size / 3; i++) *values++ = parts[k][i];
+    }
+    *values = (double)fgsf_optimizer_steps(m->opt);
+}
+
+void fgsf_reward_set_state(fgsf_reward *reward, const double *values) {
+    size_t d = (size_t)reward->d, size = fgsf_reward_state_size(reward);
+    if (reward->model == FGSF_REWARD_KNOWN) return;
+    if (reward->model != FGSF_REWARD_MLP) {
+        memcpy(reward->w, values, d * sizeof *values);
+        memcpy(reward->p, values + d, (size - d) * sizeof *values);
+        return;
+    }
+    mlp *m = &reward->mlp;
+    float *parts[] = {fgsf_network_edit(m->net), fgsf_optimizer_moment(m->opt, 0),
+                      fgsf_optimizer_moment(m->opt, 1)};
+    for (size_t k = 0; k < 3; k++) {
+        for (size_t i = 0; i < size / 3; i++) parts[k][i] = (float)*values++;
+    }
+    fgsf_optimizer_set_steps(m->opt, (int64_t)*values);
+}
+
+// ---- Ridge regression ----------------------------------------------------------------------------
+
+// Replaces the lower triangle of a (d, d) by its Cholesky factor; false when a is singular.
+static bool factorise(double *a, int d) {
+    for (int j = 0; j < d; j++) {
+        double start = a[j * d + j], pivot = start;
+        for (int k = 0; k < j; k++) pivot -= a[j * d + k] * a[j * d + k];
+        if (!(pivot > 1e-13 * start)) return false; // what is left is rounding
+        a[j * d + j] = sqrt(pivot);
+        for (int i = j + 1; i < d; i++) {
+            for (int k = 0; k < j; k++) a[i * d + j] -= a[i * d + k] * a[j * d + k];
+            a[i * d + j] /= a[j * d + j];
+        }
+    }
+    return true;
+}
+
+// Solves L L' x = b in place.
+static void solve(const double *l, int d, double *x) {
+    for (int i = 0; i < d; i++) {
+        for (int k = 0; k < i; k++) x[i] -= l[i * d + k] * x[k];
+        x[i] /= l[i * d + i];
+    }
+    for (int i = d - 1; i >= 0; i--) {
+        for (int k = i + 1; k < d; k++) x[i] -= l[k * d + i] * x[k];
+        x[i] /= l[i * d + i];
+    }
+}
+
+fgsf_status fgsf_reward_ridge(const float *phi, const double *r, int n, int num_features,
+                              double lambda, double *w, double *rmse) {
+    int d = num_features;
+    if (n < 1 || d < 1 || !(lambda >= 0.0)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "ridge: %d rows of %d features with lambda %g", n, d,
+                         lambda);
+    }
+    double *a = calloc((size_t)d * (size_t)(d + 1), sizeof *a);
+    if (!a) return fgsf_fail(FGSF_ERR_MEMORY, "ridge: no memory for %d features", d);
+    double *b = a + (size_t)d * (size_t)d;
+    for (int t = 0; t < n; t++) {
+        const float *row = phi + (size_t)t * (size_t)d;
+        for (int i = 0; i < d; i++) {
+            b[i] += row[i] * r[t];
+            for (int j = 0; j <= i; j++) a[i * d + j] += (double)row[i] * row[j];
+        }
+    }
+    for (int i = 0; i < d; i++) a[i * d + i] += lambda;
+    bool regular = factorise(a, d);
+    if (regular) {
+        solve(a, d, b);
+        memcpy(w, b, (size_t)d * sizeof *w);
+    }
+    free(a);
+    if (!regular) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "ridge: %d rows do not determine %d weights with lambda %g", n, d, lambda);
+    }
+    double sum = 0.0;
+    for (int t = 0; t < n; t++) {
+        double e = r[t] - dot(w, phi + (size_t)t * (size_t)d, d);
+        sum += e * e;
+    }
+    if (rmse) *rmse = sqrt(sum / n);
+    return FGSF_OK;
+}
