@@ -250,8 +250,9 @@ static int visible(const struct dirent *entry) {
 }
 
 // Calls itself for each level below `directory`; at the third, a directory with run.json is a run.
+// `root` is the length of OUT, which messages leave out.
 // versionsort puts seed-10 after seed-9.
-static fgsf_status walk(FILE *out, const char *directory, const char *relative, int depth) {
+static fgsf_status walk(FILE *out, const char *directory, size_t root, int depth) {
     struct dirent **entries = NULL;
     int n = scandir(directory, &entries, visible, versionsort);
     if (n < 0 && errno == ENOTDIR && depth > 0) return FGSF_OK;
@@ -260,17 +261,15 @@ static fgsf_status walk(FILE *out, const char *directory, const char *relative, 
     }
     fgsf_status status = FGSF_OK;
     for (int i = 0; i < n; i++) {
-        char path[FGSF_PATH], below[FGSF_PATH], record[FGSF_PATH];
+        char path[FGSF_PATH], record[FGSF_PATH];
         if (status == FGSF_OK) {
             status = fgsf_path_join(directory, entries[i]->d_name, path, sizeof path);
         }
-        if (status == FGSF_OK) {
-            snprintf(below, sizeof below, "%s%s%s", relative, *relative ? "/" : "",
-                     entries[i]->d_name);
-            status = fgsf_path_join(path, "run.json", record, sizeof record);
+        if (status == FGSF_OK) status = fgsf_path_join(path, "run.json", record, sizeof record);
+        if (status == FGSF_OK && depth < 2) status = walk(out, path, root, depth + 1);
+        if (status == FGSF_OK && depth == 2 && access(record, F_OK) == 0) {
+            put_run(out, path, path + root + 1);
         }
-        if (status == FGSF_OK && depth < 2) status = walk(out, path, below, depth + 1);
-        if (status == FGSF_OK && depth == 2 && access(record, F_OK) == 0) put_run(out, path, below);
         free(entries[i]);
     }
     free(entries);
@@ -286,7 +285,7 @@ fgsf_status fgsf_run_summarize(const char *directory) {
     FILE *out = open_memstream(&text, &length);
     if (!out) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
     fputs(columns, out);
-    status = walk(out, directory, "", 0);
+    status = walk(out, directory, strlen(directory), 0);
     if (fclose(out) != 0 && status == FGSF_OK) {
         status = fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
     }
