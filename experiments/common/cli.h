@@ -1,0 +1,82 @@
+// The command line that all drivers share.
+//
+//     static const char *const methods[] = {"dqn", "sfrql", "fg-sfrql", NULL};
+//     static const fgsf_cli_spec spec = {"four_rooms", "Figure 2 of the paper.", .env = "four_rooms",
+//                                        .methods = methods};
+//     fgsf_cli cli;
+//     int code = fgsf_cli_parse(&spec, argc, argv, &cli);
+//     if (code != FGSF_CLI_RUN) return code;                 // help was printed, or input was bad
+//     for (int m = 0; m < cli.num_methods; m++) {
+//         if (!fgsf_cli_config(&cli, cli.methods[m], cell, num, &cfg)) return FGSF_CLI_BAD;
+//     }
+//
+// Bad input is one line on stderr that names the flag and the value, and exit code 2.
+#ifndef FGSF_CLI_H
+#define FGSF_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fgsf/config.h"
+
+#define FGSF_CLI_RUN (-1) // go on
+#define FGSF_CLI_BAD 2    // exit code of bad input
+#define FGSF_CLI_MAX_METHODS 16
+#define FGSF_CLI_MAX_SEEDS 4096
+#define FGSF_CLI_MAX_SETS 256
+
+// A flag of one driver, such as --layout. With `argument` NULL it is a switch whose value is "1".
+typedef struct fgsf_cli_flag {
+    const char *name, *argument, *doc;
+    const char **value; // where the text goes; holds the default before
+} fgsf_cli_flag;
+
+// What a driver is.
+typedef struct fgsf_cli_spec {
+    const char *program, *summary;
+    const char *env;
+    const char *const *methods; // default ones, NULL at the end
+    const fgsf_setting *smoke;  // what --scale smoke sets besides the common values
+    int num_smoke;
+    const fgsf_cli_flag *flags; // the driver's own
+    int num_flags;
+} fgsf_cli_spec;
+
+typedef struct fgsf_cli {
+    const fgsf_cli_spec *spec;
+    const char *preset;
+    bool smoke, resume, quiet, print_config;
+    const char *methods[FGSF_CLI_MAX_METHODS];
+    int num_methods;
+    int64_t seeds[FGSF_CLI_MAX_SEEDS];
+    int num_seeds;
+    const char *sets[FGSF_CLI_MAX_SETS]; // key=value, in order
+    int num_sets;
+    const char *config; // file, or NULL
+    const char *out;
+    int jobs;
+    int part, parts; // --cell K/N: part K-1 of N
+    // What the pointers above point into, where it is not argv: a copy of the struct is not usable.
+    char method_text[512], preset_text[32], device_text[FGSF_TEXT_SIZE + 16];
+} fgsf_cli;
+
+// Reads the command line. Returns FGSF_CLI_RUN, or the exit code after printing what was asked for
+// (--help, --list-keys, --list-devices, --check-device) or an error.
+int fgsf_cli_parse(const fgsf_cli_spec *spec, int argc, char **argv, fgsf_cli *cli);
+
+// Resolves and validates the configuration of a method: defaults, environment, preset, method,
+// scale, the study's own `cell` settings, --config, --set. Prints the error and returns false when
+// that fails.
+bool fgsf_cli_config(const fgsf_cli *cli, const char *method, const fgsf_setting *cell,
+                     int num_cell, fgsf_config *out);
+
+// Prints the configuration that --print-config asks for: of the first method and seed.
+int fgsf_cli_print_config(const fgsf_cli *cli, const fgsf_setting *cell, int num_cell);
+
+// Returns whether job `index` belongs to the part that --cell chose.
+bool fgsf_cli_mine(const fgsf_cli *cli, int index);
+
+// Prints "program: message" from fgsf_last_error and returns FGSF_CLI_BAD.
+int fgsf_cli_fail(const fgsf_cli *cli);
+
+#endif
