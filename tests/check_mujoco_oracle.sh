@@ -24,12 +24,13 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+count=0
 compare() { # ENV LAYOUT STATE ARGUMENTS...
-    local env=$1 layout=$2
-    printf '%s\n' "$3" >"$work/state"
+    local env=$1 layout=$2 n=$((++count))
+    printf '%s\n' "$3" >"$work/state$n"
     shift 3
-    "$rollout" --env "$env" --state "$work/state" "$@" >"$work/rollout.csv"
-    node "$home/oracle.mjs" "$env" "$layout" "$work/state" "$work/rollout.csv"
+    "$rollout" --env "$env" --state "$work/state$n" "$@" >"$work/rollout$n"
+    printf '%s %s state%d rollout%d\n' "$env" "$layout" "$n" "$n" >>"$work/list"
 }
 
 awk 'BEGIN { srand(3); for (i = 0; i < 200; i++) { if (i % 20 == 0) a = int(9 * rand()); print a } }' \
@@ -49,3 +50,5 @@ END
 awk 'BEGIN { for (i = 0; i < 200; i++) print 5 }' >"$work/elbow" # pushes the elbow against its limit
 compare reacher - "0.3 2.5 1 -2" --set env.reacher_dynamics=gymnasium --actions "$work/elbow"
 compare reacher - "0.3 2.5 1 2" --set env.reacher_dynamics=gymnasium --seed 1 --random --steps 200
+cd "$work"
+node "$home/oracle.mjs" list

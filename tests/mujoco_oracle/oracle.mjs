@@ -1,7 +1,8 @@
 // Replays rollouts of PointMaze and Reacher (gymnasium) in MuJoCo 3.x and compares the states.
 //
-//     node oracle.mjs point_maze LAYOUT STATE CSV | node oracle.mjs reacher - STATE CSV
+//     node oracle.mjs LIST
 //
+// LIST has one comparison per line: point_maze|reacher LAYOUT|- STATE CSV, the last two being files.
 // The models are written here once more, from the published numbers (contact margins of 0.002 on
 // both geoms, every wall), not taken from the program under test.
 import { readFileSync } from "node:fs";
@@ -54,33 +55,37 @@ function reacher() {
       <motor joint="b" gear="200" ctrllimited="true" ctrlrange="-1 1"/></actuator></mujoco>`;
 }
 
-const [env, layout, statePath, csvPath] = process.argv.slice(2);
-const isMaze = env === "point_maze";
-const start = readFileSync(statePath, "utf8").trim().split(/[\s,]+/).map(Number);
-const table = readFileSync(csvPath, "utf8").trim().split("\n").slice(1);
-const mj = await load();
-const model = mj.MjModel.from_xml_string(isMaze ? pointMaze(layout) : reacher());
-const data = new mj.MjData(model);
-for (let i = 0; i < 2; i++) {
-  data.qpos[i] = start[i];
-  data.qvel[i] = start[2 + i];
+function compare(mj, env, layout, statePath, csvPath) {
+  const isMaze = env === "point_maze";
+  const start = readFileSync(statePath, "utf8").trim().split(/[\s,]+/).map(Number);
+  const table = readFileSync(csvPath, "utf8").trim().split("\n").slice(1);
+  const model = mj.MjModel.from_xml_string(isMaze ? pointMaze(layout) : reacher());
+  const data = new mj.MjData(model);
+  for (let i = 0; i < 2; i++) {
+    data.qpos[i] = start[i];
+    data.qvel[i] = start[2 + i];
+  }
+  let worst = 0;
+  let contacts = 0;
+  for (const line of table) {
+    const [, action, ...s] = line.split(",").map(Number);
+    data.ctrl[0] = Math.trunc(action / 3) - 1;
+    data.ctrl[1] = (action % 3) - 1;
+    if (isMaze) for (let i = 0; i < 2; i++) data.qvel[i] = Math.min(5, Math.max(-5, data.qvel[i]));
+    for (let k = 0; k < (isMaze ? 1 : 2); k++) mj.mj_step(model, data);
+    if (isMaze ? data.ncon > 0 : Math.abs(data.qpos[1]) > 3) contacts++;
+    const [q0, q1] = data.qpos;
+    const [w0, w1] = data.qvel;
+    const expected = isMaze ? [q0, q1, w0, w1] : [q0, 0.1 * w0, q1 / 3, 0.1 * w1];
+    expected.forEach((value, i) => (worst = Math.max(worst, Math.abs(value - s[i]))));
+  }
+  console.log(
+    `${env} ${layout}: ${table.length} steps, ${contacts} in contact, difference ${worst}`,
+  );
+  return worst <= TOLERANCE[env] && contacts > 0; // a difference that is not a number is not <=
 }
 
-let worst = 0;
-let contacts = 0;
-for (const line of table) {
-  const [, action, ...s] = line.split(",").map(Number);
-  data.ctrl[0] = Math.trunc(action / 3) - 1;
-  data.ctrl[1] = (action % 3) - 1;
-  if (isMaze) for (let i = 0; i < 2; i++) data.qvel[i] = Math.min(5, Math.max(-5, data.qvel[i]));
-  for (let k = 0; k < (isMaze ? 1 : 2); k++) mj.mj_step(model, data);
-  if (isMaze ? data.ncon > 0 : Math.abs(data.qpos[1]) > 3) contacts++;
-  const [q0, q1] = data.qpos;
-  const [w0, w1] = data.qvel;
-  const expected = isMaze ? [q0, q1, w0, w1] : [q0, 0.1 * w0, q1 / 3, 0.1 * w1];
-  expected.forEach((value, i) => (worst = Math.max(worst, Math.abs(value - s[i]))));
-}
-const good = worst <= TOLERANCE[env] && Number.isFinite(worst);
-const what = isMaze ? `point_maze ${layout}` : "reacher gymnasium";
-console.log(`${what}: ${table.length} steps, ${contacts} in contact, largest difference ${worst}`);
-process.exit(good && contacts > 0 ? 0 : 1);
+const mj = await load();
+const list = readFileSync(process.argv[2], "utf8").trim().split("\n");
+const results = list.map((line) => compare(mj, ...line.split(" ")));
+process.exit(results.every(Boolean) ? 0 : 1);
