@@ -423,12 +423,10 @@ TEST any_map_with_the_same_alphabet(void) {
     ASSERT_EQ(FGSF_OK, load("_.2\r\nX G\r\n1.2\r\n\r\nreward 1 -0.5 2\nreward 0 1 1\n", &m));
     ASSERT(m.rows == 3 && m.num_cells == 8 && m.num_features == 3);
     ASSERT(m.num_rewards == 2 && m.rewards[1] == -0.5);
-    ASSERT_EQ(0, m.object[cell_at(&m, 2, 0)]); // column by column
-    ASSERT_EQ(1, m.object[cell_at(&m, 0, 2)]);
+    ASSERT(m.object[cell_at(&m, 2, 0)] == 0 && m.object[cell_at(&m, 0, 2)] == 1); // by columns
     fgsf_four_rooms_unload(&m);
     ASSERT_EQ(FGSF_OK, load("_G", &m)); // no objects: the goal is the only feature
-    ASSERT_EQ(1, m.num_features);
-    ASSERT_EQ(1, m.num_rewards);
+    ASSERT(m.num_features == 1 && m.num_rewards == 1);
     fgsf_four_rooms_unload(&m);
     PASS();
 }
