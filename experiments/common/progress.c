@@ -8,7 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define BAR 24
+#define BAR 14
+#define NAME 28            // a whole live line fits into 80 columns
 #define PLAIN_SECONDS 30.0 // between plain lines
 #define MAX_LINE 256
 
@@ -49,8 +50,9 @@ static void describe(const fgsf_progress_job *job, bool bar, char *line, size_t 
     }
     for (int i = 0; i < BAR; i++) hashes[i] = i < (int)(share * BAR) ? '#' : '.';
     hashes[BAR] = '\0';
-    snprintf(line, size, "%-34s %s%s%s%3.0f%% %8.0f steps/s  ETA %s", job->name, bar ? "[" : "",
-             bar ? hashes : "", bar ? "] " : "", 100 * share, job->rate, eta);
+    int width = bar ? NAME : 80; // plain lines keep the whole name
+    snprintf(line, size, "%-*.*s %s%s%s%3.0f%% %6.0f steps/s ETA %s", NAME, width, job->name,
+             bar ? "[" : "", bar ? hashes : "", bar ? "] " : "", 100 * share, job->rate, eta);
 }
 
 static int terminal_width(FILE *out) {
