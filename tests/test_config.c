@@ -278,7 +278,7 @@ static void other_value(const fgsf_key *key, const char *current, char *text, si
         snprintf(text, size, "%s", strcmp(current, "7") ? "7" : "8");
         break;
     case FGSF_KEY_REAL:
-        snprintf(text, size, "%.17g", (key->min + key->max) / 3);
+        snprintf(text, size, "%.17g", (key->min + 2 * key->max) / 3);
         break;
     case FGSF_KEY_BOOL:
         snprintf(text, size, "%s", current[0] == 't' ? "false" : "true");
