@@ -4,6 +4,7 @@
 // per pair, A actions, F features.
 #include "fgsf/bellman.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,12 @@ static fgsf_status check_params(const fgsf_bellman_params *p) {
     if (p->samples < 1 || p->samples > 1 << 16) {
         return fgsf_fail(FGSF_ERR_INVALID, "bellman.samples: %d is not in [1, 65536]", p->samples);
     }
+    // Rows of x are counted in 32 bits, and so are the rows that actions take from it.
+    if ((fgsf_bucket(p->max_pairs) * (1.0 + p->samples)) * p->shape.actions > INT32_MAX) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "bellman.max_pairs: %d pairs of %d samples and %d actions are too many",
+                         p->max_pairs, p->samples, p->shape.actions);
+    }
     if (!(p->grad_mix >= 0.0 && p->grad_mix <= 1.0)) {
         return fgsf_fail(FGSF_ERR_INVALID, "bellman.grad_mix: %g is not in [0, 1]", p->grad_mix);
     }
@@ -93,6 +100,15 @@ static fgsf_status check_params(const fgsf_bellman_params *p) {
                          "bellman.grad_mix: %g with a target network; a target network has no "
                          "gradient to pass on, so grad_mix must be 0",
                          p->grad_mix);
+    }
+    if (p->estimator != FGSF_SHARED && p->estimator != FGSF_CRITIC_ONLY &&
+        p->estimator != FGSF_SPLIT) {
+        return fgsf_fail(FGSF_ERR_INVALID, "bellman.estimator: %d does not exist",
+                         (int)p->estimator);
+    }
+    if (!(fgsf_loss_factor(p->loss_scale, 1.0, 1, 1) > 0.0)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "bellman.loss_scale: %d does not exist",
+                         (int)p->loss_scale);
     }
     if (p->estimator == FGSF_SPLIT && (p->split < 1 || p->split >= p->samples)) {
         return fgsf_fail(FGSF_ERR_INVALID,
@@ -373,6 +389,16 @@ static fgsf_status check_batch(const fgsf_bellman_params *p, const fgsf_batch *b
         return fgsf_fail(FGSF_ERR_INVALID, "batch.pairs: %d is not in [1, %d]", batch->pairs,
                          p->max_pairs);
     }
+    if (!(batch->denominator >= 0.0 && isfinite(batch->denominator))) {
+        return fgsf_fail(FGSF_ERR_INVALID, "batch.denominator: %g is not positive",
+                         batch->denominator);
+    }
+    for (int b = 0; batch->present && b < batch->pairs; b++) {
+        if (batch->present[b] < 0 || batch->present[b] > p->samples) {
+            return fgsf_fail(FGSF_ERR_INVALID, "batch.present[%d]: %d is not in [0, %d]", b,
+                             (int)batch->present[b], p->samples);
+        }
+    }
     const struct {
         const char *name;
         const int32_t *values;
@@ -434,8 +460,8 @@ static void load_targets(fgsf_bellman *bellman, const fgsf_batch *batch, double 
     }
 }
 
-// Copies a batch into the graphs' inputs. Rows up to the bucket's size are padding of weight 0 over
-// whatever valid numbers are there.
+// Copies a batch into the graphs' inputs. Rows up to the bucket's size are padding: weight 0, and
+// zeros everywhere else, since 0 times what an earlier batch left there may be no number.
 static void load_batch(fgsf_bellman *bellman, const fgsf_batch *batch, int bucket, double factor) {
     const fgsf_bellman_params *p = &bellman->params;
     inputs *in = &bellman->in;
@@ -456,7 +482,11 @@ static void load_batch(fgsf_bellman *bellman, const fgsf_batch *batch, int bucke
         in->take_next[i] = i * actions + action;
     }
     load_targets(bellman, batch, factor);
-    memset(in->weight + pairs, 0, (size_t)(bucket - pairs) * sizeof(float));
+    size_t padding = (size_t)(bucket - pairs), features = (size_t)p->shape.features;
+    memset(in->weight + pairs, 0, padding * sizeof(float));
+    memset(in->y + (size_t)pairs * features, 0, padding * features * sizeof(float));
+    memset(in->error_coef + pairs * n, 0, padding * (size_t)n * sizeof(float));
+    memset(in->grad_coef + pairs * n, 0, padding * (size_t)n * sizeof(float));
 }
 
 // Brings what the graph could not write in place into the flat gradient.
@@ -479,6 +509,12 @@ fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
     if (status == FGSF_OK && (target != NULL) != p->target_network) {
         status = fgsf_fail(FGSF_ERR_INVALID, "bellman: the target network is %s",
                            target ? "given but not configured" : "configured but not given");
+    }
+    if (status == FGSF_OK) {
+        status = fgsf_network_require(net, &p->shape, "bellman: the network");
+    }
+    if (status == FGSF_OK && target) {
+        status = fgsf_network_require(target, &p->shape, "bellman: the target network");
     }
     bucket_program *bp;
     if (status == FGSF_OK) {

@@ -91,8 +91,8 @@ fgsf_status fgsf_gpe_create(fgsf_device *device, const fgsf_network_shape *shape
     if (status != FGSF_OK) {
         return status;
     }
-    if (max_rows < 1) {
-        return fgsf_fail(FGSF_ERR_INVALID, "gpe.max_rows: %d is not positive", max_rows);
+    if (max_rows < 1 || max_rows > 1 << 20) {
+        return fgsf_fail(FGSF_ERR_INVALID, "gpe.max_rows: %d is not in [1, 1048576]", max_rows);
     }
     fgsf_gpe *gpe = calloc(1, sizeof *gpe);
     if (!gpe) {
@@ -190,21 +190,28 @@ static void fold(fgsf_gpe *gpe, const fgsf_network *net, const float *rho, int n
     }
 }
 
-static fgsf_status check_rows(const fgsf_gpe *gpe, int rows) {
-    return rows >= 1 && rows <= gpe->max_rows
-               ? FGSF_OK
-               : fgsf_fail(FGSF_ERR_INVALID, "gpe.rows: %d is not in [1, %d]", rows, gpe->max_rows);
+static fgsf_status check_call(const fgsf_gpe *gpe, const fgsf_network *net, int num_rho, int rows) {
+    if (rows < 1 || rows > gpe->max_rows) {
+        return fgsf_fail(FGSF_ERR_INVALID, "gpe.rows: %d is not in [1, %d]", rows, gpe->max_rows);
+    }
+    if (num_rho < 1) {
+        return fgsf_fail(FGSF_ERR_INVALID, "gpe.num_rho: %d is not positive", num_rho);
+    }
+    return fgsf_network_require(net, &gpe->shape, "gpe: the network");
 }
 
 fgsf_status fgsf_gpe_representation(fgsf_gpe *gpe, const fgsf_network *net, const float *s,
                                     int rows, float *x) {
-    fgsf_status status = check_rows(gpe, rows);
+    fgsf_status status = check_call(gpe, net, 1, rows);
     return status == FGSF_OK ? forward(gpe, net, s, rows, num_outputs(gpe), false, x) : status;
 }
 
 fgsf_status fgsf_gpe_run_plain(fgsf_gpe *gpe, const fgsf_network *net, const float *rho,
                                int num_rho, const float *s, int rows, float *q) {
-    fgsf_status status = fgsf_gpe_representation(gpe, net, s, rows, gpe->x);
+    fgsf_status status = check_call(gpe, net, num_rho, rows);
+    if (status == FGSF_OK) {
+        status = fgsf_gpe_representation(gpe, net, s, rows, gpe->x);
+    }
     int actions = gpe->shape.actions, features = gpe->shape.features;
     for (int row = 0; row < rows && status == FGSF_OK; row++) {
         for (int r = 0; r < num_rho; r++) {
@@ -227,7 +234,7 @@ fgsf_status fgsf_gpe_run(fgsf_gpe *gpe, const fgsf_network *net, const float *rh
     if (num_rho >= gpe->shape.features) { // folding would make the last layer no smaller
         return fgsf_gpe_run_plain(gpe, net, rho, num_rho, s, rows, q);
     }
-    fgsf_status status = check_rows(gpe, rows);
+    fgsf_status status = check_call(gpe, net, num_rho, rows);
     if (status != FGSF_OK) {
         return status;
     }

@@ -166,6 +166,18 @@ void fgsf_network_track(fgsf_network *net, const fgsf_network *source, float rat
     }
 }
 
+fgsf_status fgsf_network_require(const fgsf_network *net, const fgsf_network_shape *shape,
+                                 const char *what) {
+    const fgsf_network_shape *own = &net->shape;
+    bool same = own->input == shape->input && own->actions == shape->actions &&
+                own->features == shape->features && own->num_hidden == shape->num_hidden &&
+                own->activation == shape->activation && own->bias == shape->bias;
+    for (int l = 0; same && l < own->num_hidden; l++) {
+        same = own->hidden[l] == shape->hidden[l];
+    }
+    return same ? FGSF_OK : fgsf_fail(FGSF_ERR_INVALID, "%s has another shape", what);
+}
+
 ggml_backend_buffer_t fgsf_network_buffer(const fgsf_network *net) {
     return net->buffer;
 }

@@ -20,10 +20,34 @@ fgsf_optimizer_params fgsf_optimizer_default_params(void) {
                                    .rm_power = 0.75};
 }
 
+static fgsf_status check_params(const fgsf_optimizer_params *p) {
+    const struct {
+        const char *name;
+        double value;
+        bool right;
+    } checks[] = {
+        {"kind", p->kind, p->kind == FGSF_ADAM || p->kind == FGSF_SGD || p->kind == FGSF_SGD_RM},
+        {"grad_clip", p->clip, p->clip >= 0.0},
+        {"beta1", p->beta1, p->kind != FGSF_ADAM || (p->beta1 >= 0.0 && p->beta1 < 1.0)},
+        {"beta2", p->beta2, p->kind != FGSF_ADAM || (p->beta2 >= 0.0 && p->beta2 < 1.0)},
+        {"eps", p->eps, p->kind != FGSF_ADAM || p->eps > 0.0},
+        {"rm_k0", p->rm_k0, p->kind != FGSF_SGD_RM || p->rm_k0 > 0.0},
+        {"rm_power", p->rm_power, p->kind != FGSF_SGD_RM || p->rm_power >= 0.0},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        if (!checks[i].right) {
+            return fgsf_fail(FGSF_ERR_INVALID, "opt.%s: %g is out of range", checks[i].name,
+                             checks[i].value);
+        }
+    }
+    return FGSF_OK;
+}
+
 fgsf_status fgsf_optimizer_create(const fgsf_optimizer_params *params, const fgsf_network *net,
                                   fgsf_optimizer **out) {
-    if (!(params->clip >= 0.0)) {
-        return fgsf_fail(FGSF_ERR_INVALID, "opt.grad_clip: %g is negative", params->clip);
+    fgsf_status status = check_params(params);
+    if (status != FGSF_OK) {
+        return status;
     }
     fgsf_optimizer *opt = calloc(1, sizeof *opt);
     if (!opt) {
@@ -90,6 +114,9 @@ static void adam_step(fgsf_optimizer *opt, float *restrict theta, const float *r
 fgsf_status fgsf_optimizer_step(fgsf_optimizer *opt, fgsf_network *net, const float *gradient,
                                 double lr, double *norm) {
     const fgsf_optimizer_params *p = &opt->params;
+    if (fgsf_network_flat_size(fgsf_network_get_shape(net)) != opt->size) {
+        return fgsf_fail(FGSF_ERR_INVALID, "the optimiser was made for a network of another shape");
+    }
     double length = sqrt(squared_norm(gradient, opt->size));
     if (norm) {
         *norm = length;

@@ -63,6 +63,10 @@ void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph);
 // Rounds a number of rows up to the next size for which a graph is built; at most 1/8 is padding.
 int fgsf_bucket(int rows);
 
+// Refuses a network of another shape; `what` begins the message.
+fgsf_status fgsf_network_require(const fgsf_network *net, const fgsf_network_shape *shape,
+                                 const char *what);
+
 // The host memory of a network.
 ggml_backend_buffer_t fgsf_network_buffer(const fgsf_network *net);
 
