@@ -107,10 +107,12 @@ static fgsf_status check_average(const fgsf_config *cfg, const fgsf_env_def *def
                          (ll)cfg->avg.n);
     }
     if (cfg->avg.n < 2) return FGSF_OK;
-    if (fgsf_config_is_dqn(cfg)) {
+    // FG-DQN averages over equal (s, a) too, but its samples carry rewards.
+    bool one_task = cfg->env.num_tasks == 1 || cfg->train.buffer_reset_on_task || cfg->dqn.relabel;
+    if (fgsf_config_is_dqn(cfg) && !one_task) {
         return fgsf_fail(FGSF_ERR_INVALID,
-                         "avg.n %lld with dqn: averaging over equal (s, a) is for successor "
-                         "features, whose targets do not depend on the task",
+                         "avg.n %lld with dqn: samples of one (s, a) would mix the rewards of "
+                         "several tasks; set train.buffer_reset_on_task=true or dqn.relabel=true",
                          (ll)cfg->avg.n);
     }
     if (cfg->avg.n > cfg->train.buffer_capacity) {

@@ -447,7 +447,7 @@ TEST contradictions_are_refused_with_a_reason(void) {
         {"clean", "fg-sfrql-average", "avg.estimator=split avg.n=1", "avg.n >= 2"},
         {"clean", "fg-sfrql", "sf.target_mode=hard", "sf.grad_mix"},
         {"compat", "sfrql", "sf.grad_mix=0.5", "sf.target_mode"},
-        {"clean", "dqn", "avg.n=5", "avg.n"},
+        {"compat", "dqn", "avg.n=5 env.num_tasks=2", "rewards of several tasks"},
         {"clean", "sfrql", "train.buffer_capacity=32", "train.buffer_capacity 32"},
         {"clean", "sfrql", "train.steps_per_task=10 env.num_tasks=2", "20 steps of the run"},
         {"clean", "dqn", "train.steps_per_task=10 env.num_tasks=20", "10 steps of a task"},
@@ -482,6 +482,10 @@ TEST contradictions_are_refused_with_a_reason(void) {
     fgsf_config good = made("clean", "fg-sfrql");
     fgsf_config_set(&good, "sf.representation", "xi", NULL);
     fgsf_config_set(&good, "reward.model", "mlp", NULL);
+    ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_validate(&good));
+    good = made("clean", "fg-dqn"); // Avrachenkov et al. average over equal (s, a)
+    fgsf_config_set(&good, "avg.n", "5", NULL);
+    fgsf_config_set(&good, "avg.estimator", "critic_only", NULL);
     ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_validate(&good));
     PASS();
 }
