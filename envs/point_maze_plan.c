@@ -311,12 +311,12 @@ static const char TAIL[] =
     "  </actuator>\n"
     "</mujoco>\n";
 
-// A wall that no place of the ball is next to cannot be touched.
-static bool is_touchable(const fgsf_point_maze_plan *plan, int row, int col) {
+// A wall that is next to no free cell, not even by a corner, cannot be touched.
+static bool is_touchable(const fgsf_grid *grid, int row, int col) {
     for (int r = row - 1; r <= row + 1; r++) {
         for (int c = col - 1; c <= col + 1; c++) {
-            bool inside = r >= 0 && r < plan->grid.rows && c >= 0 && c < plan->grid.cols;
-            if (inside && plan->distance[r * plan->grid.cols + c] >= 0) return true;
+            bool inside = r >= 0 && r < grid->rows && c >= 0 && c < grid->cols;
+            if (inside && fgsf_grid_at(grid, r, c) == '0') return true;
         }
     }
     return false;
@@ -331,7 +331,7 @@ char *fgsf_point_maze_xml(const fgsf_point_maze_plan *plan) {
     size_t used = (size_t)snprintf(xml, size, "%s", HEAD);
     for (int row = 0; row < grid->rows; row++) {
         for (int col = 0; col < grid->cols; col++) {
-            if (fgsf_grid_at(grid, row, col) != '1' || !is_touchable(plan, row, col)) continue;
+            if (fgsf_grid_at(grid, row, col) != '1' || !is_touchable(grid, row, col)) continue;
             double x, y;
             fgsf_point_maze_centre(grid, row, col, &x, &y);
             used += (size_t)snprintf(xml + used, size - used, WALL, x, y, FGSF_POINT_MAZE_MARGIN);
