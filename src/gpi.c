@@ -13,11 +13,16 @@ static int first_maximum(const float *q, int n) {
     return best;
 }
 
+// The least value that counts as a maximum.
+static float tie_bar(const float *q, int n) {
+    float top = q[first_maximum(q, n)];
+    return top - 1e-6f * fabsf(top);
+}
+
 int fgsf_gpi_maximisers(const float *q, int num_policies, int num_actions, int max,
                         fgsf_choice *out) {
     int n = num_policies * num_actions, count = 0;
-    float top = q[first_maximum(q, n)];
-    float bar = top - 1e-6f * fabsf(top);
+    float bar = tie_bar(q, n);
     for (int i = 0; i < n && count < max; i++) {
         if (q[i] >= bar) {
             out[count++] = (fgsf_choice){i / num_actions, i % num_actions};
@@ -29,12 +34,18 @@ int fgsf_gpi_maximisers(const float *q, int num_policies, int num_actions, int m
 fgsf_choice fgsf_gpi_choose(const float *q, int num_policies, int num_actions, enum fgsf_tie tie,
                             fgsf_rng *rng) {
     // Over (policy, action) in this order, the first maximum is the lexicographic choice.
-    int i = first_maximum(q, num_policies * num_actions);
+    int n = num_policies * num_actions, i = first_maximum(q, n);
     if (tie == FGSF_TIE_RANDOM) {
-        fgsf_choice ties[256];
-        int count = fgsf_gpi_maximisers(q, num_policies, num_actions, 256, ties);
-        if (count > 1) {
-            return ties[fgsf_rng_below(rng, (uint64_t)count)];
+        float bar = tie_bar(q, n);
+        uint64_t count = 0;
+        for (int j = 0; j < n; j++) {
+            count += q[j] >= bar;
+        }
+        uint64_t drawn = count > 1 ? fgsf_rng_below(rng, count) : count;
+        for (int j = 0; j < n && drawn < count; j++) {
+            if (q[j] >= bar && drawn-- == 0) {
+                i = j;
+            }
         }
     }
     return (fgsf_choice){i / num_actions, i % num_actions};
