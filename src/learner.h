@@ -44,11 +44,13 @@ typedef struct fgsf_learner {
 
     fgsf_batch_arrays batch; // as sampled
     fgsf_batch_arrays part;  // the rows of one update
-    int pairs;
-    int64_t *slots;
-    float *select;       // (pairs, input): where the prior is chosen, if not at s'
-    float *rho;          // scoring vectors handed to one evaluation
-    float **q;           // per policy (rows, rhos, A): values at s'
+    int pairs;               // in the batch
+    int64_t *slots;          // (pairs): as drawn
+    int64_t *matches;        // (samples): transitions with the pivot's (s, a)
+    fgsf_choice *ties;       // (policies * A)
+    float *select;           // (pairs, input): where the prior is chosen, if not at s'
+    float *rho;              // scoring vectors handed to one evaluation
+    float **q;               // per policy (rows, rhos, A): values at s'
     float **part_q;      // the same for the rows of one update, where the network has changed since
     float **select_q;    // per policy (pairs, A): values at `select`
     uint64_t *q_version; // of the network that q was computed with
@@ -64,6 +66,23 @@ void fgsf_learner_free(fgsf_learner *learner);
 
 // Largest number of states evaluated at once for a configuration.
 int fgsf_learner_max_rows(const fgsf_config *cfg);
+
+// The parts of a step, in order. Samples the pairs to learn from; l->pairs may be none (learner_batch.c).
+void fgsf_learner_sample(fgsf_learner *learner);
+
+// Evaluates every policy in scope at the batch's next states (learner_choose.c, as what follows).
+fgsf_status fgsf_learner_evaluate(fgsf_learner *learner);
+
+// Chooses c for every pair.
+fgsf_status fgsf_learner_choose_priors(fgsf_learner *learner, fgsf_learned *out);
+
+// Chooses a' for the `count` pairs of an update of policy k, which stand in l->part; stores the number
+// of rows, which hull ties make more.
+fgsf_status fgsf_learner_choose_actions(fgsf_learner *learner, int k, int count, int *rows);
+
+// Copies pair b of one batch to place j of another, with weight 1 and without a'.
+void fgsf_learner_copy_pair(const fgsf_learner *learner, const fgsf_batch_arrays *from, int b,
+                            fgsf_batch_arrays *to, int j);
 
 // Samples a batch and updates the policies that the method updates, for active task `task`. The
 // replay must hold at least a batch.
