@@ -1,5 +1,5 @@
-// The whole state of a run in one archive. Saving references the trainer's memory; loading checks
-// everything against the configuration before the trainer is used again.
+// The whole state of a run in one archive. Saving references the trainer's memory; loading fills a new
+// trainer, which takes the old one's place only when everything was there and made sense.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,9 +125,10 @@ static void walk_task(walk *w, fgsf_trainer *t, int task, double *env_state, dou
 }
 
 static void walk_counters(walk *w, fgsf_trainer *t) {
-    int64_t log_due = t->log_due, task = t->task;
+    int64_t log_due = t->log_due, task = t->task, started = t->started;
     walk_int(w, "step", &t->step);
     walk_int(w, "task", &task);
+    walk_int(w, "started", &started);
     walk_int(w, "log_due", &log_due);
     walk_int(w, "optimizer_steps", &t->optimizer_steps);
     walk_int(w, "skipped_updates", &t->skipped_updates);
@@ -139,7 +140,8 @@ static void walk_counters(walk *w, fgsf_trainer *t) {
     walk_real(w, "flops.learner", &t->learner->flops);
     walk_real(w, "flops.agent", &t->agent->flops);
     t->log_due = log_due != 0;
-    t->task = (int)task;
+    t->started = started != 0;
+    t->task = task >= 0 && task < t->spec.num_tasks ? (int)task : -1;
     walk_rng(w, "rng.init", &t->init_rng);
     walk_rng(w, "rng.explore", &t->explore_rng);
     walk_rng(w, "rng.replay", &t->replay_rng);
@@ -252,12 +254,33 @@ static fgsf_status load_members(fgsf_trainer *t, const fgsf_archive *archive, co
     return status;
 }
 
-fgsf_status fgsf_trainer_load(fgsf_trainer *t, const char *path) {
+// Whether the numbers that are used as indices are in range. A checksum says that a file is what was
+// written, not that it was written by us.
+static fgsf_status check_state(const fgsf_trainer *t, const char *path) {
+    const fgsf_agent *agent = t->agent;
+    bool known = t->task >= 0 && t->step >= 0 && t->step <= t->total_steps;
+    if (!known || (t->started && fgsf_agent_policy_of(agent, t->task) >= agent->seen)) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: step %lld with %d policies does not exist", path,
+                         (long long)t->step, agent->seen);
+    }
+    for (int64_t i = 0; i < fgsf_replay_count(t->replay); i++) {
+        fgsf_transition tr = fgsf_replay_at(t->replay, i);
+        int members = agent->set ? fgsf_feature_set_count(agent->set) : 0;
+        bool event = agent->set ? tr.event >= 0 && tr.event < members : tr.event == -1;
+        if (tr.action < 0 || tr.action >= t->spec.num_actions || tr.task < 0 ||
+            tr.task >= t->spec.num_tasks || !event) {
+            return fgsf_fail(FGSF_ERR_FORMAT, "%s: transition %lld is out of range", path,
+                             (long long)i);
+        }
+    }
+    return FGSF_OK;
+}
+
+// Fills a trainer that was just created.
+static fgsf_status fill(fgsf_trainer *t, const fgsf_archive *archive, const char *path) {
     buffers b = {0};
-    fgsf_archive *archive = NULL;
     int64_t policies = 0;
-    fgsf_status status = fgsf_archive_open(path, &archive);
-    if (status == FGSF_OK) status = check_origin(t, archive, path, &policies);
+    fgsf_status status = check_origin(t, archive, path, &policies);
     if (status == FGSF_OK && !allocate_buffers(t, &b)) {
         status = fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to load it", path);
     }
@@ -267,18 +290,27 @@ fgsf_status fgsf_trainer_load(fgsf_trainer *t, const char *path) {
         walk_all(&w, t, &b);
         status = w.status;
     }
-    bool sane = status != FGSF_OK || (t->task >= 0 && t->task < t->spec.num_tasks && t->step >= 0 &&
-                                      t->step <= t->total_steps);
-    if (!sane) {
-        status = fgsf_fail(FGSF_ERR_FORMAT, "%s: step %lld of task %d does not exist", path,
-                           (long long)t->step, t->task);
-        t->task = 0;
-    }
     if (status == FGSF_OK && t->agent->set) status = load_members(t, archive, path);
     if (status == FGSF_OK) status = fgsf_replay_load(t->replay, archive, "replay");
-    if (status == FGSF_OK) status = fgsf_heldout_create(t);
-    fgsf_archive_free(archive);
+    if (status == FGSF_OK) status = check_state(t, path);
     free(b.env);
     free(b.reward);
+    return status;
+}
+
+fgsf_status fgsf_trainer_load(fgsf_trainer *t, const char *path) {
+    fgsf_archive *archive = NULL;
+    fgsf_trainer *loaded = NULL;
+    fgsf_status status = fgsf_archive_open(path, &archive);
+    if (status == FGSF_OK) status = fgsf_trainer_create(&t->cfg, &loaded);
+    if (status == FGSF_OK) status = fill(loaded, archive, path);
+    if (status == FGSF_OK) {
+        fgsf_trainer old = *t;
+        *t = *loaded;
+        *loaded = old;
+        t->learner->rng = &t->replay_rng; // the one pointer into the struct itself
+    }
+    fgsf_trainer_free(loaded);
+    fgsf_archive_free(archive);
     return status;
 }

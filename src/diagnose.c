@@ -7,6 +7,7 @@
 #include "trainer_internal.h"
 
 #define DIAGNOSE_STREAM 1000
+#define MAX_ROLLOUTS 32
 
 static bool allocate(fgsf_heldout *h, const fgsf_env_spec *spec, size_t count) {
     size_t state = (size_t)spec->state_size, d = (size_t)spec->num_features;
@@ -68,7 +69,6 @@ fgsf_status fgsf_heldout_create(fgsf_trainer *t) {
         }
         h->count = count;
     }
-    h->task = t->task;
     fgsf_rng rng = fgsf_rng_make((uint64_t)t->cfg.seed, DIAGNOSE_STREAM + (unsigned)t->task);
     fgsf_env *env = NULL;
     fgsf_status status = fgsf_env_create(&t->cfg, &env);
@@ -79,7 +79,15 @@ fgsf_status fgsf_heldout_create(fgsf_trainer *t) {
         if (status == FGSF_OK) status = record(t, env, &rng, i, &over);
     }
     fgsf_env_free(env);
+    h->task = status == FGSF_OK ? t->task : -1;
     return status;
+}
+
+// Makes sure that there are transitions of the active task; random schedules change it all the time.
+static bool have_heldout(fgsf_trainer *t) {
+    bool wanted = t->cfg.diag.residual_batch > 0 && t->agent->seen > 0;
+    bool there = t->heldout.count > 0 && t->heldout.task == t->task;
+    return wanted && (there || fgsf_heldout_create(t) == FGSF_OK);
 }
 
 // The nearest member of the feature set, without adding one.
@@ -159,7 +167,7 @@ static double mean_squared_delta(const fgsf_trainer *t, const float *x, const fl
 double fgsf_diagnose_residual(fgsf_trainer *t) {
     fgsf_heldout *h = &t->heldout;
     fgsf_agent *agent = t->agent;
-    if (h->count == 0 || h->task != t->task || agent->seen == 0) {
+    if (!have_heldout(t)) {
         return NAN;
     }
     for (int i = 0; i < h->count && agent->set; i++) {
@@ -189,62 +197,139 @@ double fgsf_diagnose_residual(fgsf_trainer *t) {
     return residual;
 }
 
-// The discounted features of one episode: action a from a raw state, then the GPI policy.
-static fgsf_status rollout(fgsf_trainer *t, fgsf_env *env, int i, float *state, float *q,
-                           double *psi) {
-    fgsf_heldout *h = &t->heldout;
+// Rollouts from several held-out pairs at once, so that each step of all of them is one pass.
+typedef struct rollouts {
+    int count;
+    fgsf_env *env;   // serves all of them in turn
+    double *raw;     // (count, full_size): where each stands
+    double *psi;     // (count, num_features): discounted features so far
+    float *states;   // (count, state_size): encoded, of those that go on
+    float *q;        // (count, A)
+    int32_t *action; // (count)
+    int32_t *chosen; // (count): actions of those that go on
+    bool *over;      // (count)
+    double discount;
+} rollouts;
+
+static void free_rollouts(rollouts *r) {
+    fgsf_env_free(r->env);
+    free(r->raw);
+    free(r->psi);
+    free(r->states);
+    free(r->q);
+    free(r->action);
+    free(r->chosen);
+    free(r->over);
+}
+
+// Puts each of `count` rollouts at the start of its held-out pair.
+static fgsf_status begin_rollouts(fgsf_trainer *t, int count, rollouts *r) {
+    const fgsf_heldout *h = &t->heldout;
+    size_t full = (size_t)t->spec.full_size, n = (size_t)count;
+    *r = (rollouts){.count = count, .discount = 1.0};
+    r->raw = malloc(n * full * sizeof *r->raw);
+    r->psi = calloc(n * (size_t)t->spec.num_features, sizeof *r->psi);
+    r->states = malloc(n * (size_t)t->spec.state_size * sizeof *r->states);
+    r->q = malloc(n * (size_t)t->spec.num_actions * sizeof *r->q);
+    r->action = malloc(n * sizeof *r->action);
+    r->chosen = malloc(n * sizeof *r->chosen);
+    r->over = calloc(n, sizeof *r->over);
+    if (!r->raw || !r->psi || !r->states || !r->q || !r->action || !r->chosen || !r->over) {
+        return fgsf_fail(FGSF_ERR_MEMORY, "no memory to diagnose");
+    }
+    for (int i = 0; i < count; i++) {
+        int pair = i * h->count / count;
+        memcpy(r->raw + (size_t)i * full, h->raw + (size_t)pair * full, full * sizeof *r->raw);
+        r->action[i] = h->a[pair];
+    }
+    fgsf_status status = fgsf_env_create(&t->cfg, &r->env);
+    return status == FGSF_OK ? fgsf_env_set_task(r->env, t->task) : status;
+}
+
+// One step of rollout i; leaves its next state in row `live` of r->states unless it is over.
+static fgsf_status advance(fgsf_trainer *t, rollouts *r, int i, int live) {
     fgsf_rng rng = fgsf_rng_make(0, DIAGNOSE_STREAM);
-    int32_t action = h->a[i];
-    double discount = 1.0;
-    memset(psi, 0, (size_t)t->spec.num_features * sizeof(double));
-    fgsf_status status =
-        fgsf_env_set_state(env, h->raw + (size_t)i * (size_t)t->spec.full_size, t->spec.full_size);
-    while (status == FGSF_OK && discount > 1e-4) {
-        fgsf_step_result result;
-        status = fgsf_env_step(env, action, &rng, &result);
-        for (int k = 0; k < t->spec.num_features && status == FGSF_OK; k++) {
-            psi[k] += discount * result.phi[k];
+    double *raw = r->raw + (size_t)i * (size_t)t->spec.full_size;
+    fgsf_step_result result;
+    fgsf_status status = fgsf_env_set_state(r->env, raw, t->spec.full_size);
+    if (status == FGSF_OK) status = fgsf_env_step(r->env, r->action[i], &rng, &result);
+    if (status != FGSF_OK) {
+        return status;
+    }
+    for (int k = 0; k < t->spec.num_features; k++) {
+        r->psi[i * t->spec.num_features + k] += r->discount * result.phi[k];
+    }
+    r->over[i] = result.terminal;
+    fgsf_env_get_state(r->env, raw);
+    fgsf_env_observe(r->env, r->states + (size_t)live * (size_t)t->spec.state_size);
+    return FGSF_OK;
+}
+
+// The pair's action first, then the GPI policy, until what is left counts for nothing.
+static fgsf_status run_rollouts(fgsf_trainer *t, rollouts *r) {
+    fgsf_status status = FGSF_OK;
+    for (int live = r->count; live > 0 && r->discount > 1e-4 && status == FGSF_OK;) {
+        live = 0;
+        for (int i = 0; i < r->count && status == FGSF_OK; i++) {
+            if (!r->over[i]) {
+                status = advance(t, r, i, live);
+                live += !r->over[i];
+            }
         }
-        if (status != FGSF_OK || result.terminal) {
-            break;
+        r->discount *= t->cfg.train.gamma;
+        if (status == FGSF_OK && live > 0) {
+            status = greedy_actions(t, r->states, live, r->q, r->chosen);
         }
-        discount *= t->cfg.train.gamma;
-        fgsf_env_observe(env, state);
-        status = greedy_actions(t, state, 1, q, &action);
+        for (int i = 0, row = 0; i < r->count; i++) {
+            if (!r->over[i]) {
+                r->action[i] = r->chosen[row++];
+            }
+        }
     }
     return status;
 }
 
-double fgsf_diagnose_psi_error(fgsf_trainer *t) {
-    fgsf_heldout *h = &t->heldout;
+// Feature k of psi in x (F): itself, or for xi the mean of its members.
+static double psi_of(const fgsf_agent *agent, const float *x, int k) {
+    int d = agent->spec.num_features;
+    double sum = 0.0;
+    for (int f = 0; agent->set && f < fgsf_feature_set_count(agent->set); f++) {
+        sum += (double)fgsf_feature_set_members(agent->set)[f * d + k] * x[f];
+    }
+    return agent->set ? sum : x[k];
+}
+
+static double mean_psi_error(fgsf_trainer *t, const rollouts *r) {
     fgsf_agent *agent = t->agent;
-    int features = agent->shape.features, num_actions = agent->shape.actions;
-    if (h->count == 0 || h->task != t->task || agent->set || fgsf_config_is_dqn(&t->cfg) ||
-        t->cfg.env.slip > 0.0 || strcmp(t->cfg.env.name, "four_rooms") != 0) {
+    const fgsf_heldout *h = &t->heldout;
+    int features = agent->shape.features, d = t->spec.num_features;
+    float *x = malloc((size_t)(agent->shape.actions * features) * sizeof *x);
+    double error = x ? 0.0 : NAN;
+    for (int i = 0; i < r->count && x; i++) {
+        int pair = i * h->count / r->count;
+        const float *s = h->s + (size_t)pair * (size_t)t->spec.state_size;
+        if (fgsf_gpe_representation(agent->gpe, agent->nets[t->task], s, 1, x) != FGSF_OK) {
+            error = NAN;
+        }
+        for (int k = 0; k < d; k++) {
+            double learned = psi_of(agent, x + h->a[pair] * features, k);
+            error += fabs(learned - r->psi[i * d + k]) / ((double)r->count * d);
+        }
+    }
+    free(x);
+    return error;
+}
+
+double fgsf_diagnose_psi_error(fgsf_trainer *t) {
+    bool exact = strcmp(t->cfg.env.name, "four_rooms") == 0 && t->cfg.env.slip == 0.0;
+    if (!exact || fgsf_config_is_dqn(&t->cfg) || !have_heldout(t)) {
         return NAN;
     }
-    int pairs = h->count < 32 ? h->count : 32;
-    float *buffer =
-        malloc((size_t)(t->spec.state_size + 2 * num_actions * features) * sizeof(float));
-    double *psi = malloc((size_t)features * sizeof(double)), error = 0.0;
-    fgsf_env *env = NULL;
-    fgsf_status status = fgsf_env_create(&t->cfg, &env);
-    if (status == FGSF_OK) status = fgsf_env_set_task(env, t->task);
-    for (int n = 0; n < pairs && status == FGSF_OK && buffer && psi; n++) {
-        int i = n * h->count / pairs;
-        float *x = buffer + t->spec.state_size;
-        status = rollout(t, env, i, buffer, x + num_actions * features, psi);
-        if (status == FGSF_OK) {
-            status = fgsf_gpe_representation(agent->gpe, agent->nets[t->task],
-                                             h->s + (size_t)i * (size_t)t->spec.state_size, 1, x);
-        }
-        for (int f = 0; f < features; f++) {
-            error += fabs(x[h->a[i] * features + f] - psi[f]) / ((double)pairs * features);
-        }
-    }
-    bool ok = status == FGSF_OK && buffer && psi;
-    fgsf_env_free(env);
-    free(buffer);
-    free(psi);
-    return ok ? error : NAN;
+    rollouts r;
+    int count = t->heldout.count < MAX_ROLLOUTS ? t->heldout.count : MAX_ROLLOUTS;
+    fgsf_status status = begin_rollouts(t, count, &r);
+    if (status == FGSF_OK) status = run_rollouts(t, &r);
+    double error = status == FGSF_OK ? mean_psi_error(t, &r) : NAN;
+    free_rollouts(&r);
+    return error;
 }

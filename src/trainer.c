@@ -120,7 +120,7 @@ static fgsf_status create_parts(fgsf_trainer *t) {
     if (status == FGSF_OK && (!is_sequential(&t->cfg) || t->cfg.sf.gpi_scope == FGSF_SCOPE_ALL)) {
         status = fgsf_trainer_add_tasks(t, t->agent->num_policies);
     }
-    return status == FGSF_OK ? fgsf_heldout_create(t) : status;
+    return status;
 }
 
 fgsf_status fgsf_trainer_create(const fgsf_config *cfg, fgsf_trainer **out) {
@@ -234,7 +234,8 @@ static int choose_task(fgsf_trainer *t) {
 }
 
 static fgsf_status enter_task(fgsf_trainer *t, int task) {
-    bool new_task = is_sequential(&t->cfg) && (t->step == 0 || task != t->task);
+    bool new_task = is_sequential(&t->cfg) && (!t->started || task != t->task);
+    t->started = true;
     t->task = task;
     if (!new_task) {
         return FGSF_OK;
@@ -243,8 +244,7 @@ static fgsf_status enter_task(fgsf_trainer *t, int task) {
     if (t->cfg.train.buffer_reset_on_task) {
         fgsf_replay_clear(t->replay);
     }
-    fgsf_status status = fgsf_trainer_add_tasks(t, task + 1);
-    return status == FGSF_OK ? fgsf_heldout_create(t) : status;
+    return fgsf_trainer_add_tasks(t, task + 1);
 }
 
 // --- one step -----------------------------------------------------------------------------------
@@ -389,7 +389,6 @@ bool fgsf_trainer_log(fgsf_trainer *t, fgsf_log_row *row) {
     t->log_due = false;
     const fgsf_window *w = &t->window;
     const fgsf_account *account = &t->accounts[t->task];
-    bool task_ends = fgsf_trainer_done(t) || t->step % t->cfg.train.steps_per_task == 0;
     *row = (fgsf_log_row){
         .step = t->step,
         .task = t->task,
@@ -401,7 +400,7 @@ bool fgsf_trainer_log(fgsf_trainer *t, fgsf_log_row *row) {
         .grad_norm = w->updates ? w->grad_norm / (double)w->updates : NAN,
         .gpi_share = w->pairs ? (double)w->foreign / (double)w->pairs : NAN,
         .w_error = t->rewards[t->task] ? fgsf_reward_error(t->rewards[t->task]) : NAN,
-        .psi_error = t->cfg.diag.psi_error && task_ends ? fgsf_diagnose_psi_error(t) : NAN,
+        .psi_error = t->cfg.diag.psi_error ? fgsf_diagnose_psi_error(t) : NAN,
     };
     t->window = (fgsf_window){0};
     return true;

@@ -26,8 +26,8 @@ typedef struct fgsf_window {
 
 // Transitions of a uniform random policy, never trained on: the Bellman residual is measured on them.
 typedef struct fgsf_heldout {
-    int task; // that they were collected in, -1 for none
-    int count;
+    int task;  // that they were collected in
+    int count; // 0 for none
     float *s, *s_next, *phi, *discount, *reward;
     double *raw; // (count, full_size): the state before the action, for exact rollouts
     int32_t *a, *event;
@@ -47,6 +47,7 @@ struct fgsf_trainer {
 
     int64_t step, total_steps;
     int task;
+    bool started;           // a task has been entered
     fgsf_episode *episodes; // one per task; without tasks.isolate_state only the first is used
     fgsf_account *accounts; // one per task
     fgsf_window window;
@@ -65,14 +66,17 @@ fgsf_status fgsf_trainer_refresh_rho(fgsf_trainer *trainer, int task, bool all);
 // Adds the networks of the tasks that the schedule has reached.
 fgsf_status fgsf_trainer_add_tasks(fgsf_trainer *trainer, int count);
 
+// Collects transitions of the active task. They depend on the seed and the task alone, so they can be
+// collected again at any time.
 fgsf_status fgsf_heldout_create(fgsf_trainer *trainer);
 void fgsf_heldout_free(fgsf_heldout *heldout);
 
-// Mean |delta|^2 / F over the held-out transitions of the active task; NaN where there are none.
+// Mean |delta|^2 / F over held-out transitions of the active task, which are collected when the last
+// ones are another task's; NaN with diag.residual_batch 0.
 double fgsf_diagnose_residual(fgsf_trainer *trainer);
 
-// Mean |x_i(s, a) - psi(s, a)| over held-out pairs, psi from one exact rollout each (deterministic
-// environments with psi only); NaN elsewhere.
+// Mean |psi_i(s, a) - psi(s, a)| over held-out pairs: what network i says (for xi, the mean over its
+// members) against one exact rollout each. Deterministic Four Rooms only; NaN elsewhere.
 double fgsf_diagnose_psi_error(fgsf_trainer *trainer);
 
 #endif
