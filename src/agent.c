@@ -212,6 +212,7 @@ bool fgsf_agent_true_rho(const fgsf_agent *agent, const fgsf_env *env, int task,
         fgsf_agent_rho_from_weights(agent, values, rho);
     } else if (values && agent->set && env->def->task_reward) {
         const float *phi = members(agent, &count);
+        memset(rho, 0, (size_t)agent->shape.features * sizeof(float)); // slots without a member
         expressible = true;
         for (int f = 0; f < count && expressible; f++) {
             double reward = 0.0;
@@ -343,6 +344,7 @@ static fgsf_status load_agent(const fgsf_archive *archive, const char *path, con
     if (status == FGSF_OK) status = fgsf_config_parse(&cfg, json, path); // sets every key
     if (status == FGSF_OK && device)
         status = fgsf_config_set(&cfg, "device.name", device, "--device");
+    if (status == FGSF_OK) status = fgsf_config_validate(&cfg);
     if (status == FGSF_OK) status = fgsf_env_create(&cfg, &env);
     if (status == FGSF_OK) status = fgsf_agent_create(&cfg, env, 1, out);
     fgsf_env_free(env);

@@ -37,8 +37,8 @@ FGSF_API void fgsf_agent_rho_from_weights(const fgsf_agent *agent, const double 
 FGSF_API bool fgsf_agent_true_rho(const fgsf_agent *agent, const fgsf_env *env, int task,
                                   float *rho);
 
-// Evaluates an encoded state: q (policies in scope, actions), in fgsf_agent_q_size numbers. `rho` NULL
-// means the learned one of `task`.
+// Evaluates an encoded state: q (policies in scope, actions); there are never more policies in scope
+// than fgsf_agent_num_policies says. `rho` NULL means the learned one of `task`.
 FGSF_API fgsf_status fgsf_agent_q(fgsf_agent *agent, int task, const float *rho, const float *state,
                                   float *q, int *num_policies);
 
