@@ -90,10 +90,10 @@ static fgsf_status check_updates(const fgsf_config *cfg, const fgsf_env_def *def
         return refuse("sf.group_by_prior needs sf.update_set=i_and_c: a group is the samples whose "
                       "prior is updated with the task");
     }
-    if (cfg->sf.init_from == FGSF_INIT_PREVIOUS && is_random(cfg)) {
-        return refuse(
-            "sf.init_from=previous with a random tasks.schedule: all tasks start at once, "
-            "so there is no trained network to copy");
+    bool at_once = is_random(cfg) || cfg->sf.gpi_scope == FGSF_SCOPE_ALL;
+    if (cfg->sf.init_from == FGSF_INIT_PREVIOUS && at_once) {
+        return refuse("sf.init_from=previous with a random tasks.schedule or sf.gpi_scope=all: all "
+                      "tasks start at once, so there is no trained network to copy");
     }
     return FGSF_OK;
 }
