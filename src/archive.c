@@ -2,7 +2,7 @@
 //
 // ggml's reader takes offsets from the meta data and ignores what follows the last tensor, so the
 // file stays a plain GGUF file to every other tool. Its own checks are not made for files that are
-// damaged, so it only ever sees bytes that have passed the checksum, from memory, after one read.
+// damaged, so it only ever sees bytes that archive_check.c has passed, from memory, after one read.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -18,24 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive_check.h"
 #include "ggml.h"
 #include "gguf.h"
 #include "io.h"
-
-#define SCHEMA_KEY "fgsf.archive" // its value is the version
-#define SCHEMA_VERSION 1
-#define FOOTER_MAGIC "FGSFSUM1"
-#define BLOCK                                                                                      \
-    32 // what everything is padded to: GGUF's default alignment, four words of the checksum
-#define MAX_NAME (GGML_MAX_NAME - 1)
-
-_Static_assert(BLOCK == GGUF_DEFAULT_ALIGNMENT, "tensors start at multiples of a checksum block");
-
-typedef struct footer {
-    char magic[8];
-    uint64_t size; // of the whole file
-    uint64_t checksum;
-} footer;
 
 // An array that is referenced until it is saved.
 typedef struct array {
@@ -55,43 +41,6 @@ struct fgsf_archive {
     unsigned char *content;
 };
 
-// ---- Checksum ------------------------------------------------------------------------------------
-
-// Four lanes of 8 bytes each. Each step is a bijection of the word and of the lane, so damage within
-// one word is always found.
-typedef struct checksum {
-    uint64_t lanes[4];
-} checksum;
-
-static uint64_t rotate_left(uint64_t x, int k) {
-    return (x << k) | (x >> (64 - k));
-}
-
-static checksum checksum_start(void) {
-    return (checksum){
-        {0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu, 0xd1342543de82ef95u}};
-}
-
-// `size` is a multiple of BLOCK.
-static void checksum_add(checksum *sum, const unsigned char *data, size_t size) {
-    for (size_t at = 0; at < size; at += BLOCK) {
-        uint64_t words[4];
-        memcpy(words, data + at, sizeof words);
-        for (int i = 0; i < 4; i++) {
-            sum->lanes[i] = rotate_left(sum->lanes[i] ^ words[i], 29) * 0x9e3779b97f4a7c15u;
-        }
-    }
-}
-
-static uint64_t checksum_end(const checksum *sum, uint64_t size) {
-    uint64_t hash = size;
-    for (int i = 0; i < 4; i++) {
-        hash = (hash ^ sum->lanes[i]) * 0xbf58476d1ce4e5b9u;
-        hash ^= hash >> 29;
-    }
-    return hash;
-}
-
 // ---- Writing -------------------------------------------------------------------------------------
 
 static fgsf_status create(fgsf_archive **out) {
@@ -107,7 +56,7 @@ fgsf_status fgsf_archive_create(fgsf_archive **out) {
     if (status != FGSF_OK) return status;
     archive->gguf = gguf_init_empty();
     gguf_set_val_str(archive->gguf, "general.architecture", "fgsf"); // what GGUF tools show
-    gguf_set_val_u32(archive->gguf, SCHEMA_KEY, SCHEMA_VERSION);
+    gguf_set_val_u32(archive->gguf, FGSF_ARCHIVE_KEY, FGSF_ARCHIVE_VERSION);
     *out = archive;
     return FGSF_OK;
 }
@@ -134,7 +83,7 @@ static bool may_put(fgsf_archive *archive, const char *name) {
         return false;
     }
     size_t length = strlen(name);
-    if (length == 0 || length > MAX_NAME || strncmp(name, "general.", 8) == 0) {
+    if (length == 0 || length > FGSF_ARCHIVE_MAX_NAME || strncmp(name, "general.", 8) == 0) {
         keep_error(archive,
                    fgsf_fail(FGSF_ERR_INVALID, "archive: '%.100s' cannot be a name", name));
         return false;
@@ -202,7 +151,7 @@ void fgsf_archive_put_i64(fgsf_archive *archive, const char *name, const int64_t
 // Where a file has got to. Stdio joins small pieces and passes large ones through.
 typedef struct writer {
     FILE *file;
-    checksum sum;
+    fgsf_checksum sum;
     uint64_t size;
     bool failed;
 } writer;
@@ -210,18 +159,18 @@ typedef struct writer {
 // Writes a piece and the zeros up to the next block.
 static void write_piece(writer *w, const void *data, size_t size) {
     const unsigned char *bytes = data;
-    size_t whole = size / BLOCK * BLOCK, rest = size - whole;
-    unsigned char last[BLOCK] = {0};
+    size_t whole = size / FGSF_ARCHIVE_BLOCK * FGSF_ARCHIVE_BLOCK, rest = size - whole;
+    unsigned char last[FGSF_ARCHIVE_BLOCK] = {0};
     if (whole > 0) {
-        checksum_add(&w->sum, bytes, whole);
+        fgsf_checksum_add(&w->sum, bytes, whole);
         w->failed = w->failed || fwrite(bytes, 1, whole, w->file) != whole;
     }
     if (rest > 0) {
         memcpy(last, bytes + whole, rest);
-        checksum_add(&w->sum, last, BLOCK);
-        w->failed = w->failed || fwrite(last, 1, BLOCK, w->file) != BLOCK;
+        fgsf_checksum_add(&w->sum, last, FGSF_ARCHIVE_BLOCK);
+        w->failed = w->failed || fwrite(last, 1, FGSF_ARCHIVE_BLOCK, w->file) != FGSF_ARCHIVE_BLOCK;
     }
-    w->size += whole + (rest > 0 ? BLOCK : 0);
+    w->size += whole + (rest > 0 ? FGSF_ARCHIVE_BLOCK : 0);
 }
 
 static fgsf_status write_content(const fgsf_archive *archive, FILE *file, const char *path) {
@@ -229,14 +178,13 @@ static fgsf_status write_content(const fgsf_archive *archive, FILE *file, const 
     void *meta = malloc(meta_size);
     if (!meta) return fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to write it", path);
     gguf_get_meta_data(archive->gguf, meta);
-    writer w = {.file = file, .sum = checksum_start()};
+    writer w = {.file = file, .sum = fgsf_checksum_start()};
     write_piece(&w, meta, meta_size);
     free(meta);
     for (size_t i = 0; i < archive->num_arrays && !w.failed; i++) {
         write_piece(&w, archive->arrays[i].data, archive->arrays[i].size);
     }
-    footer end = {.magic = FOOTER_MAGIC, .size = w.size + sizeof end};
-    end.checksum = checksum_end(&w.sum, end.size);
+    fgsf_archive_footer end = fgsf_archive_seal(&w.sum, w.size);
     if (w.failed || fwrite(&end, sizeof end, 1, file) != 1 || fflush(file) != 0) {
         return fgsf_fail(FGSF_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
     }
@@ -297,51 +245,21 @@ static fgsf_status read_file(const char *path, unsigned char **content, size_t *
     return FGSF_OK;
 }
 
-static fgsf_status check_content(const char *path, const unsigned char *content, size_t size) {
-    footer end;
-    if (size < sizeof end || memcmp(content, GGUF_MAGIC, 4) != 0) {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s: is not a GGUF file", path);
-    }
-    size_t body = size - sizeof end;
-    memcpy(&end, content + body, sizeof end);
-    if (memcmp(end.magic, FOOTER_MAGIC, sizeof end.magic) != 0) {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s: is cut off, or not one of FGSF's files", path);
-    }
-    if (end.size != size || body % BLOCK != 0) {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s: has %zu bytes, but was written with %llu", path,
-                         size, (unsigned long long)end.size);
-    }
-    checksum sum = checksum_start();
-    checksum_add(&sum, content, body);
-    if (checksum_end(&sum, size) != end.checksum) {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s: is damaged: its checksum does not match", path);
-    }
-    return FGSF_OK;
-}
-
 static fgsf_status parse_content(fgsf_archive *archive, size_t size) {
     struct gguf_init_params params = {.no_alloc = true};
-    archive->gguf = gguf_init_from_buffer(archive->content, size - sizeof(footer), params);
+    archive->gguf =
+        gguf_init_from_buffer(archive->content, size - sizeof(fgsf_archive_footer), params);
     if (!archive->gguf) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: ggml cannot read it", archive->path);
     }
-    int64_t key = gguf_find_key(archive->gguf, SCHEMA_KEY);
+    int64_t key = gguf_find_key(archive->gguf, FGSF_ARCHIVE_KEY);
     if (key < 0 || gguf_get_kv_type(archive->gguf, key) != GGUF_TYPE_UINT32) {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s: has no '%s'", archive->path, SCHEMA_KEY);
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: has no '%s'", archive->path, FGSF_ARCHIVE_KEY);
     }
     uint32_t version = gguf_get_val_u32(archive->gguf, key);
-    if (version != SCHEMA_VERSION) {
+    if (version != FGSF_ARCHIVE_VERSION) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: is of version %u, but this library reads %d",
-                         archive->path, (unsigned)version, SCHEMA_VERSION);
-    }
-    size_t room = size - sizeof(footer), start = gguf_get_data_offset(archive->gguf);
-    for (int64_t i = 0; i < gguf_get_n_tensors(archive->gguf); i++) {
-        size_t at = gguf_get_tensor_offset(archive->gguf, i);
-        size_t bytes = gguf_get_tensor_size(archive->gguf, i);
-        if (start > room || at > room - start || bytes > room - start - at) {
-            return fgsf_fail(FGSF_ERR_FORMAT, "%s: '%s' reaches past its end", archive->path,
-                             gguf_get_tensor_name(archive->gguf, i));
-        }
+                         archive->path, (unsigned)version, FGSF_ARCHIVE_VERSION);
     }
     return FGSF_OK;
 }
@@ -354,7 +272,7 @@ fgsf_status fgsf_archive_open(const char *path, fgsf_archive **out) {
     archive->path = strdup(path);
     if (!archive->path) status = fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to open it", path);
     if (status == FGSF_OK) status = read_file(path, &archive->content, &size);
-    if (status == FGSF_OK) status = check_content(path, archive->content, size);
+    if (status == FGSF_OK) status = fgsf_archive_check(path, archive->content, size);
     if (status == FGSF_OK) status = parse_content(archive, size);
     if (status != FGSF_OK) {
         fgsf_archive_free(archive);
