@@ -1,115 +1,57 @@
-// What a training step costs: milliseconds, floating-point work and how close it comes to sgemm.
+// What a training step costs: milliseconds, floating-point work, and how close it comes to sgemm.
 //
 //     overhead --preset compat --batch 512 --tasks 8 --steps 488 --warmup 50 --methods dqn,fg-sfrql
+//     overhead --peer                    # beside PyTorch, in turns
+//     overhead --scaling --csv runs/overhead_scaling.csv
 //
 // Four Rooms with all policies present, the first task active and the replay filled by random
-// actions: the work that the authors' benchmark times. One thread, CPU time.
+// actions: the work that the authors' benchmark times. One thread, CPU time of that thread.
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "blas_kernel.h"
-#include "overhead_bench.h"
+#include "overhead_modes.h"
 
 #define PROGRAM "overhead"
-#define MAX_SETS 32
-#define ALL_METHODS "dqn,fg-dqn,sfrql,fg-sfrql,fg-sfrql-random,fg-sfrql-average"
 
-typedef struct options {
-    const char *preset, *methods, *csv;
-    long batch, tasks, steps, warmup, replay;
-    bool table;
-    const char *sets[MAX_SETS];
-    int num_sets;
-} options;
+enum mode { METHODS, ACT, SCALING, PARALLEL, PEER };
 
-static int usage(FILE *out, int code) {
-    fprintf(out, "usage: overhead [--preset P] [--batch B] [--tasks M] [--steps N] [--warmup W]\n"
-                 "                [--replay R] [--methods a,b] [--set key=value]\n"
-                 "                [--format csv|table] [--csv FILE]\n");
-    return code;
-}
+typedef struct arguments {
+    fgsf_overhead_options options;
+    enum mode mode;
+    long processes;
+    char methods[1024]; // what options.methods points into
+    bool preset_given;
+} arguments;
 
-// --- the table ----------------------------------------------------------------------------------
-
-static void print_header(FILE *out, bool table) {
-    if (table) {
-        fprintf(out, "%-20s %9s %9s %9s %8s %9s %8s %8s %6s %8s\n", "method", "mean ms",
-                "median ms", "p99 ms", "updates", "GFLOP", "GFLOP/s", "sgemm", "eff.", "RSS MB");
-    } else {
-        fprintf(out, "method,mean_ms,median_ms,p99_ms,updates_per_step,gflop_per_step,gflops,"
-                     "sgemm_gflops,efficiency,rss_mb\n");
-    }
-}
-
-static void print_row(FILE *out, bool table, const char *method, const fgsf_bench_figures *f) {
-    const char *format = table ? "%-20s %9.3f %9.3f %9.3f %8.2f %9.4f %8.1f %8.1f %6.3f %8.1f\n"
-                               : "%s,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.4g,%.6g\n";
-    fprintf(out, format, method, f->mean_ms, f->median_ms, f->p99_ms, f->updates_per_step,
-            f->gflop_per_step, f->gflops, f->sgemm_gflops, f->efficiency, f->rss_mb);
-    fflush(out);
-}
-
-static bool configure(const options *o, const char *method, fgsf_config *cfg) {
-    fgsf_status status = fgsf_config_resolve("four_rooms", o->preset, method, cfg);
-    if (status == FGSF_OK) {
-        cfg->train.batch_size = o->batch;
-        cfg->env.num_tasks = o->tasks;
-    }
-    for (int i = 0; i < o->num_sets && status == FGSF_OK; i++) {
-        char key[128];
-        const char *value = strchr(o->sets[i], '=');
-        snprintf(key, sizeof key, "%.*s", (int)(value - o->sets[i]), o->sets[i]);
-        status = fgsf_config_set(cfg, key, value + 1, "--set");
-    }
-    if (status == FGSF_OK) status = fgsf_config_validate(cfg);
-    if (status != FGSF_OK) {
-        fprintf(stderr, PROGRAM ": %s\n", fgsf_last_error());
-    }
-    return status == FGSF_OK;
-}
-
-// Calls `each` for every method of the list; stops at the first that fails.
-static int measure_methods(const options *o) {
-    static fgsf_config cfg;
-    char list[1024];
-    snprintf(list, sizeof list, "%s", o->methods);
-    FILE *csv = o->csv ? fopen(o->csv, "w") : NULL;
-    if (o->csv && !csv) {
-        fprintf(stderr, PROGRAM ": --csv %s: %s\n", o->csv, strerror(errno));
-        return 2;
-    }
-    fgsf_bench_setup setup = {o->replay, (int)o->steps, (int)o->warmup};
-    if (o->table) {
-        printf("batch %ld, %ld tasks, preset %s, OpenBLAS kernels: %s\n", o->batch, o->tasks,
-               o->preset, fgsf_driver_blas_kernel());
-    }
-    print_header(stdout, o->table);
-    if (csv) print_header(csv, false);
-    int code = 0;
-    for (char *method = strtok(list, ","); method && code == 0; method = strtok(NULL, ",")) {
-        fgsf_bench_figures figures;
-        if (!configure(o, method, &cfg) || !fgsf_bench_measure(PROGRAM, &cfg, &setup, &figures)) {
-            code = 2;
-            break;
-        }
-        print_row(stdout, o->table, method, &figures);
-        if (csv) print_row(csv, false, method, &figures);
-    }
-    if (csv) fclose(csv);
-    return code;
-}
-
-// --- the command line ---------------------------------------------------------------------------
+static const char HELP[] =
+    "usage: overhead [flags]\n"
+    "  --preset P           clean, compat or paper (compat; clean for --scaling)\n"
+    "  --batch B            transitions per update (64)\n"
+    "  --tasks M            tasks, all with a policy (6; 8 for --act)\n"
+    "  --steps N            timed training steps (488; 100 for --scaling; rounds for --act)\n"
+    "  --warmup W           steps before them (50)\n"
+    "  --replay R           transitions stored before the warm-up (the batch, at least 1000)\n"
+    "  --methods a,b        methods to measure; --scaling and --parallel take the first\n"
+    "  --set key=value      any key of the configuration\n"
+    "  --format csv|table   what is printed (table)\n"
+    "  --csv FILE           write the table to a file as well\n"
+    "what to measure, instead of a table of methods:\n"
+    "  --act                one decision\n"
+    "  --scaling            against batch, tasks, hidden width, features and replay\n"
+    "  --parallel P         P runs at once against one alone\n"
+    "  --peer               the same updates in PyTorch, in turns with ours\n";
 
 static bool read_number(const char *flag, const char *text, long min, long max, long *out) {
     char *end = NULL;
     errno = 0;
     long value = strtol(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || value < min || value > max) {
-        fprintf(stderr, PROGRAM ": %s %s: not a whole number in [%ld, %ld]\n", flag, text, min,
+        fprintf(stderr, PROGRAM ": %s '%.80s': not a whole number in [%ld, %ld]\n", flag, text, min,
                 max);
         return false;
     }
@@ -117,61 +59,152 @@ static bool read_number(const char *flag, const char *text, long min, long max, 
     return true;
 }
 
-// Reads one flag and its value; false after a message.
-static bool read_flag(options *o, const char *flag, const char *value) {
+static bool read_methods(arguments *a, const char *value) {
+    static fgsf_config cfg;
+    fgsf_overhead_options *o = &a->options;
+    snprintf(a->methods, sizeof a->methods, "%s", value);
+    o->num_methods = 0;
+    for (char *m = strtok(a->methods, ","); m; m = strtok(NULL, ",")) {
+        if (o->num_methods == FGSF_OVERHEAD_MAX_METHODS ||
+            fgsf_config_resolve("four_rooms", "compat", m, &cfg) != FGSF_OK) {
+            fprintf(stderr, PROGRAM ": --methods '%.80s': %s\n", value, fgsf_last_error());
+            return false;
+        }
+        o->methods[o->num_methods++] = m;
+    }
+    if (o->num_methods == 0) {
+        fprintf(stderr, PROGRAM ": --methods '%.80s': names no method\n", value);
+    }
+    return o->num_methods > 0;
+}
+
+static bool read_preset(arguments *a, const char *value) {
+    static fgsf_config cfg;
+    if (fgsf_config_resolve("four_rooms", value, "dqn", &cfg) != FGSF_OK) {
+        fprintf(stderr, PROGRAM ": --preset '%.80s': %s\n", value, fgsf_last_error());
+        return false;
+    }
+    a->options.preset = value;
+    a->preset_given = true;
+    return true;
+}
+
+// Reads a flag that has a value; false after a message.
+static bool read_flag(arguments *a, const char *flag, const char *value) {
+    fgsf_overhead_options *o = &a->options;
     const struct {
         const char *name;
         long min, max, *out;
-    } numbers[] = {{"--batch", 1, 1000000, &o->batch},
-                   {"--tasks", 1, 1000, &o->tasks},
-                   {"--steps", 1, 10000000, &o->steps},
-                   {"--warmup", 0, 10000000, &o->warmup},
-                   {"--replay", 1, 100000000, &o->replay}};
+    } numbers[] = {
+        {"--batch", 1, 1000000, &o->batch},     {"--tasks", 1, 1000, &o->tasks},
+        {"--steps", 1, 10000000, &o->steps},    {"--warmup", 0, 10000000, &o->warmup},
+        {"--replay", 1, 100000000, &o->replay}, {"--parallel", 1, 64, &a->processes},
+    };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (strcmp(flag, numbers[i].name) == 0) {
+            a->mode = numbers[i].out == &a->processes ? PARALLEL : a->mode;
             return read_number(flag, value, numbers[i].min, numbers[i].max, numbers[i].out);
         }
     }
+    if (strcmp(flag, "--methods") == 0) {
+        return read_methods(a, value);
+    }
     if (strcmp(flag, "--preset") == 0) {
-        o->preset = value;
-    } else if (strcmp(flag, "--methods") == 0) {
-        o->methods = value;
-    } else if (strcmp(flag, "--csv") == 0) {
+        return read_preset(a, value);
+    }
+    if (strcmp(flag, "--csv") == 0) {
         o->csv = value;
-    } else if (strcmp(flag, "--set") == 0 && strchr(value, '=') && o->num_sets < MAX_SETS) {
+    } else if (strcmp(flag, "--set") == 0 && strchr(value, '=') &&
+               o->num_sets < FGSF_OVERHEAD_MAX_SETS) {
         o->sets[o->num_sets++] = value;
     } else if (strcmp(flag, "--format") == 0 &&
                (strcmp(value, "csv") == 0 || strcmp(value, "table") == 0)) {
         o->table = strcmp(value, "table") == 0;
     } else {
-        fprintf(stderr, PROGRAM ": unknown flag or value: %s %s (see --help)\n", flag, value);
+        fprintf(stderr, PROGRAM ": unknown flag or bad value: %s '%.80s' (see --help)\n", flag,
+                value);
         return false;
     }
     return true;
 }
 
-int main(int argc, char **argv) {
-    fgsf_driver_best_blas(argv);
-    options o = {.preset = "compat",
-                 .methods = ALL_METHODS,
-                 .batch = 64,
-                 .tasks = 6,
-                 .steps = 488,
-                 .warmup = 50,
-                 .table = true};
+// What a mode measures unless told otherwise.
+static bool settle(arguments *a) {
+    fgsf_overhead_options *o = &a->options;
+    if (a->mode == SCALING && !a->preset_given) o->preset = "clean";
+    if (o->steps == 0) o->steps = a->mode == SCALING ? 100 : 488;
+    if (o->tasks == 0) o->tasks = a->mode == ACT ? 8 : 6;
+    if (a->mode == PEER && (strcmp(o->preset, "compat") != 0 || o->num_sets > 0)) {
+        fprintf(stderr, PROGRAM ": --peer: the peer knows the preset compat only, without --set\n");
+        return false;
+    }
+    if (o->num_methods > 0) {
+        return true;
+    }
+    bool one = a->mode == SCALING || a->mode == PARALLEL;
+    return read_methods(a, one ? "fg-sfrql"
+                               : "dqn,fg-dqn,sfrql,fg-sfrql,fg-sfrql-random,fg-sfrql-average");
+}
+
+static bool read_arguments(int argc, char **argv, arguments *a) {
+    static const struct {
+        const char *name;
+        enum mode mode;
+    } switches[] = {{"--act", ACT}, {"--scaling", SCALING}, {"--peer", PEER}};
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            return usage(stdout, 0);
+        bool found = false;
+        for (size_t k = 0; k < sizeof switches / sizeof *switches && !found; k++) {
+            found = strcmp(argv[i], switches[k].name) == 0;
+            a->mode = found ? switches[k].mode : a->mode;
+        }
+        if (found) {
+            continue;
         }
         if (i + 1 >= argc) {
-            fprintf(stderr, PROGRAM ": %s: unknown flag, or its value is missing (see --help)\n",
+            fprintf(stderr, PROGRAM ": %.80s: unknown flag, or its value is missing (see --help)\n",
                     argv[i]);
-            return 2;
+            return false;
         }
-        if (!read_flag(&o, argv[i], argv[i + 1])) {
-            return 2;
+        if (!read_flag(a, argv[i], argv[i + 1])) {
+            return false;
         }
         i++;
     }
-    return measure_methods(&o);
+    return settle(a);
+}
+
+// The peer's script stands beside this source file.
+static const char *peer_script(void) {
+    static char path[1024];
+    const char *slash = strrchr(__FILE__, '/');
+    snprintf(path, sizeof path, "%.*speers/pytorch_overhead.py",
+             slash ? (int)(slash - __FILE__) + 1 : 0, __FILE__);
+    return path;
+}
+
+int main(int argc, char **argv) {
+    fgsf_driver_best_blas(argv);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(HELP, stdout);
+            return 0;
+        }
+    }
+    static arguments a = {
+        .options = {.preset = "compat", .batch = 64, .warmup = 50, .table = true}};
+    if (!read_arguments(argc, argv, &a)) {
+        return 2;
+    }
+    switch (a.mode) {
+    case ACT:
+        return fgsf_overhead_act(&a.options);
+    case SCALING:
+        return fgsf_overhead_scaling(&a.options);
+    case PARALLEL:
+        return fgsf_overhead_parallel(&a.options, (int)a.processes);
+    case PEER:
+        return fgsf_overhead_peer(&a.options, peer_script());
+    default:
+        return fgsf_overhead_methods(&a.options);
+    }
 }

@@ -88,7 +88,7 @@ static fgsf_status prepare(fgsf_bench *bench, const fgsf_config *cfg,
     if (replay == 0) {
         replay = cfg->train.batch_size > 1000 ? cfg->train.batch_size : 1000;
     }
-    own.train.steps_per_task = setup->steps + setup->warmup + 1;
+    own.train.steps_per_task = replay + setup->steps + setup->warmup + 1;
     if (own.train.buffer_capacity < replay) {
         own.train.buffer_capacity = replay;
     }
