@@ -241,7 +241,7 @@ static const flag flags[] = {
      read_seeds},
     {"--set", "KEY=VALUE", "set one configuration key; may be repeated", read_set},
     {"--config", "FILE", "set the keys of a JSON file, before --set", read_config},
-    {"--out", "DIR", "where run directories go (default runs)", read_out},
+    {"--out", "DIR", "where run directories go (default runs/DRIVER-PRESET)", read_out},
     {"--jobs", "N", "processes at once (default: one per core)", read_jobs},
     {"--resume", NULL, "finish what is missing or unfinished in DIR", read_switch},
     {"--cell", "K/N", "run the K-th of N parts, for job arrays sharing one DIR", read_cell},
@@ -360,7 +360,7 @@ static bool follow_config(parse *p, bool methods_given) {
 int fgsf_cli_parse(const fgsf_cli_spec *spec, int argc, char **argv, fgsf_cli *cli) {
     parse p = {.cli = cli};
     memset(cli, 0, sizeof *cli);
-    *cli = (fgsf_cli){.spec = spec, .preset = "clean", .out = "runs", .num_seeds = 1, .parts = 1};
+    *cli = (fgsf_cli){.spec = spec, .preset = "clean", .num_seeds = 1, .parts = 1};
     cli->jobs = fgsf_jobs_cores();
     for (int i = 1; i < argc; i++) {
         if (!read_argument(&p, argc, argv, &i)) return FGSF_CLI_BAD;
@@ -372,6 +372,11 @@ int fgsf_cli_parse(const fgsf_cli_spec *spec, int argc, char **argv, fgsf_cli *c
         cli->methods[cli->num_methods++] = spec->methods[i];
     }
     if (cli->config && !follow_config(&p, methods_given)) return FGSF_CLI_BAD;
+    if (!cli->out) { // what has another configuration goes elsewhere of itself
+        snprintf(cli->out_text, sizeof cli->out_text, "runs/%s-%s%s", spec->program, cli->preset,
+                 cli->smoke ? "-smoke" : "");
+        cli->out = cli->out_text;
+    }
     return FGSF_CLI_RUN;
 }
 

@@ -57,7 +57,7 @@ typedef struct fgsf_cli {
     int jobs;
     int part, parts; // --cell K/N: part K-1 of N
     // What the pointers above point into, where it is not argv: a copy of the struct is not usable.
-    char method_text[512], preset_text[32], device_text[FGSF_TEXT_SIZE + 16];
+    char method_text[512], preset_text[32], device_text[FGSF_TEXT_SIZE + 16], out_text[128];
 } fgsf_cli;
 
 // Reads the command line. Returns FGSF_CLI_RUN, or the exit code after printing what was asked for

@@ -1,0 +1,112 @@
+// Policy maps and trajectories of a trained agent, as CSV for the export.
+#include "pictures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "four_rooms.h"
+
+#define EPISODES 3 // trajectories per task
+#define HORIZON 200
+
+typedef struct view {
+    fgsf_agent *agent;
+    fgsf_env *env;
+    fgsf_csv *csv;
+    float *state, *q;
+    double *raw;
+} view;
+
+static fgsf_status act(view *v, int task, fgsf_rng *rng, fgsf_choice *choice, float *value) {
+    int policies, actions = v->env->spec.num_actions;
+    fgsf_env_observe(v->env, v->state);
+    fgsf_status status = fgsf_agent_q(v->agent, task, NULL, v->state, v->q, &policies);
+    if (status == FGSF_OK) {
+        *choice = fgsf_gpi_choose(v->q, policies, actions, FGSF_TIE_FIRST, rng);
+        *value = v->q[choice->policy * actions + choice->action];
+    }
+    return status;
+}
+
+// The greedy action in every free cell, with all objects still there.
+static fgsf_status map_task(view *v, int task) {
+    fgsf_rng rng = fgsf_rng_make(0, FGSF_STREAM_EVAL);
+    const fgsf_four_rooms *model = fgsf_four_rooms_model(v->env);
+    fgsf_status status = fgsf_env_set_task(v->env, task);
+    for (int cell = 0; cell < model->num_cells && status == FGSF_OK; cell++) {
+        int row = model->row[cell], col = model->col[cell];
+        fgsf_choice choice;
+        float value;
+        memset(v->raw, 0, (size_t)v->env->spec.raw_size * sizeof(double));
+        v->raw[0] = row;
+        v->raw[1] = col;
+        status = fgsf_env_set_state(v->env, v->raw, v->env->spec.raw_size);
+        if (status == FGSF_OK) status = act(v, task, &rng, &choice, &value);
+        if (status == FGSF_OK) {
+            status = fgsf_csv_row(v->csv, "%d,%d,%d,%d,%d,%.6g", task, row, col, choice.action,
+                                  choice.policy, (double)value);
+        }
+    }
+    return status;
+}
+
+static fgsf_status trace_episode(view *v, int task, int episode) {
+    fgsf_rng rng = fgsf_rng_make(123 + (unsigned)episode, FGSF_STREAM_EVAL);
+    fgsf_status status = fgsf_env_set_task(v->env, task);
+    if (status == FGSF_OK) status = fgsf_env_reset(v->env, &rng);
+    fgsf_step_result result = {0};
+    for (int t = 0; t <= HORIZON && status == FGSF_OK; t++) {
+        double x, y;
+        v->env->def->position(v->env, &x, &y);
+        status = fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g", task, episode, t, x, y);
+        fgsf_choice choice;
+        float value;
+        if (result.terminal) {
+            break;
+        }
+        if (status == FGSF_OK) status = act(v, task, &rng, &choice, &value);
+        if (status == FGSF_OK) status = fgsf_env_step(v->env, choice.action, &rng, &result);
+    }
+    return status;
+}
+
+static fgsf_status write_tasks(view *v, bool map) {
+    fgsf_status status = FGSF_OK;
+    for (int task = 0; task < v->env->spec.num_tasks && status == FGSF_OK; task++) {
+        if (map) {
+            status = map_task(v, task);
+        }
+        for (int episode = 0; !map && episode < EPISODES && status == FGSF_OK; episode++) {
+            status = trace_episode(v, task, episode);
+        }
+    }
+    return status;
+}
+
+fgsf_status fgsf_pictures_write(const fgsf_run *run, fgsf_agent *agent) {
+    view v = {.agent = agent};
+    fgsf_status status = fgsf_env_create(fgsf_agent_config(agent), &v.env);
+    if (status != FGSF_OK) {
+        return status;
+    }
+    bool map = fgsf_four_rooms_model(v.env) != NULL;
+    const fgsf_env_spec *spec = &v.env->spec;
+    v.state = malloc((size_t)spec->state_size * sizeof(float));
+    v.q = malloc((size_t)(spec->num_tasks * spec->num_actions) * sizeof(float));
+    v.raw = malloc((size_t)spec->full_size * sizeof(double));
+    if (!v.state || !v.q || !v.raw) {
+        status = fgsf_fail(FGSF_ERR_MEMORY, "no memory for pictures");
+    } else if (map || v.env->def->position) {
+        status =
+            fgsf_csv_open(run, map ? "policy_map.csv" : "trajectory.csv",
+                          map ? "task,row,col,action,prior,q" : "task,episode,t,x,y", -1, &v.csv);
+        if (status == FGSF_OK) status = write_tasks(&v, map);
+        fgsf_status closed = fgsf_csv_close(v.csv);
+        status = status == FGSF_OK ? closed : status;
+    }
+    free(v.state);
+    free(v.q);
+    free(v.raw);
+    fgsf_env_free(v.env);
+    return status;
+}

@@ -1,0 +1,184 @@
+// Training with checkpoints, then evaluation and the data for pictures.
+#include "run_one.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "fgsf/evaluate.h"
+#include "fgsf/trainer.h"
+#include "pictures.h"
+
+#define TRAIN_HEADER                                                                               \
+    "step,task,task_step,cum_reward,episodes,loss,bellman_residual,grad_norm,gpi_share,w_error,"   \
+    "psi_error"
+#define EVAL_HEADER "task,episode,reward_model,epsilon,return,steps,success,fit_error"
+
+typedef struct session {
+    const fgsf_config *cfg;
+    fgsf_run *run;
+    fgsf_trainer *trainer;
+    fgsf_csv *train;
+    fgsf_job_progress *shown;
+    double started;
+} session;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static fgsf_run_progress progress_of(const session *s) {
+    fgsf_progress p = fgsf_trainer_progress(s->trainer);
+    return (fgsf_run_progress){
+        .seconds = now() - s->started, .steps = p.step, .optimizer_steps = p.optimizer_steps};
+}
+
+// Rows first, then the state, then run.json: whatever happens between, the next start is consistent.
+static fgsf_status checkpoint(session *s) {
+    char path[4096];
+    fgsf_run_progress progress = progress_of(s);
+    fgsf_status status = fgsf_csv_sync(s->train);
+    if (status == FGSF_OK) status = fgsf_run_path(s->run, "state.gguf", path, sizeof path);
+    if (status == FGSF_OK) status = fgsf_trainer_save(s->trainer, path);
+    return status == FGSF_OK ? fgsf_run_update(s->run, &progress) : status;
+}
+
+static fgsf_status write_row(fgsf_csv *csv, const fgsf_log_row *r) {
+    return fgsf_csv_row(csv, "%lld,%d,%lld,%.9g,%lld,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g",
+                        (long long)r->step, r->task, (long long)r->task_step, r->cum_reward,
+                        (long long)r->episodes, r->loss, r->bellman_residual, r->grad_norm,
+                        r->gpi_share, r->w_error, r->psi_error);
+}
+
+// Loads the last checkpoint, if there is one, and opens train.csv behind it.
+static fgsf_status begin(session *s) {
+    char path[4096];
+    struct stat info;
+    int64_t last_step = -1;
+    fgsf_status status = fgsf_trainer_create(s->cfg, &s->trainer);
+    if (status == FGSF_OK) status = fgsf_run_path(s->run, "state.gguf", path, sizeof path);
+    if (status == FGSF_OK && stat(path, &info) == 0) {
+        status = fgsf_trainer_load(s->trainer, path);
+        last_step = fgsf_trainer_progress(s->trainer).step;
+    }
+    if (status == FGSF_OK) {
+        status = fgsf_csv_open(s->run, "train.csv", TRAIN_HEADER, last_step, &s->train);
+    }
+    return status;
+}
+
+static fgsf_status train(session *s, bool *stopped) {
+    fgsf_status status = FGSF_OK;
+    while (status == FGSF_OK && !fgsf_trainer_done(s->trainer) && !fgsf_stop) {
+        fgsf_log_row row;
+        status = fgsf_trainer_step(s->trainer);
+        fgsf_progress p = fgsf_trainer_progress(s->trainer);
+        s->shown->steps = p.step;
+        if (fgsf_trainer_log(s->trainer, &row)) {
+            fgsf_status written = write_row(s->train, &row);
+            status = status == FGSF_OK ? written : status;
+        }
+        if (status == FGSF_OK && p.step % s->cfg->train.checkpoint_every == 0) {
+            status = checkpoint(s);
+        }
+    }
+    *stopped = status == FGSF_OK && !fgsf_trainer_done(s->trainer);
+    return status == FGSF_OK ? checkpoint(s) : status;
+}
+
+static fgsf_status write_evaluation(session *s, const fgsf_eval_rows *rows) {
+    fgsf_csv *csv = NULL;
+    int num_tasks = fgsf_env_get_spec(fgsf_trainer_env(s->trainer, 0))->num_tasks;
+    fgsf_status status = fgsf_csv_open(s->run, "eval.csv", EVAL_HEADER, -1, &csv);
+    for (int i = 0; i < rows->count && status == FGSF_OK; i++) {
+        const fgsf_eval_row *r = &rows->rows[i];
+        status =
+            fgsf_csv_row(csv, "%s%d,%d,%s,%g,%.9g,%d,%d,%.6g", r->heldout ? "h" : "",
+                         r->heldout ? r->task - num_tasks : r->task, r->episode, r->reward_model,
+                         r->epsilon, r->episode_return, r->steps, r->success, r->fit_error);
+    }
+    fgsf_status closed = fgsf_csv_close(csv);
+    return status == FGSF_OK ? closed : status;
+}
+
+// The protocol of the configuration, the other reward and the other epsilon beside it, then the
+// held-out tasks.
+static fgsf_status evaluate(session *s) {
+    fgsf_agent *agent = fgsf_trainer_agent(s->trainer);
+    const double epsilons[2] = {0.0, 0.03};
+    bool is_dqn = fgsf_config_is_dqn(s->cfg);
+    float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
+    bool expressible = rho && fgsf_agent_true_rho(agent, fgsf_trainer_env(s->trainer, 0), 0, rho);
+    free(rho);
+    fgsf_eval_rows rows = {0};
+    fgsf_status status = FGSF_OK;
+    for (int e = 0; e < 2 && status == FGSF_OK; e++) {
+        status = fgsf_evaluate(agent, FGSF_EVAL_LEARNED, epsilons[e], &rows);
+        if (status == FGSF_OK && expressible && !is_dqn) { // DQN's values contain the reward
+            status = fgsf_evaluate(agent, FGSF_EVAL_TRUE, epsilons[e], &rows);
+        }
+    }
+    if (status == FGSF_OK) status = fgsf_evaluate_heldout(agent, 0.0, &rows);
+    if (status == FGSF_OK) status = write_evaluation(s, &rows);
+    free(rows.rows);
+    return status;
+}
+
+static fgsf_status finish(session *s) {
+    char path[4096];
+    fgsf_status status = fgsf_run_path(s->run, "policy.gguf", path, sizeof path);
+    if (status == FGSF_OK) status = fgsf_agent_save(fgsf_trainer_agent(s->trainer), path);
+    if (status == FGSF_OK) status = evaluate(s);
+    if (status == FGSF_OK) status = fgsf_pictures_write(s->run, fgsf_trainer_agent(s->trainer));
+    fgsf_run_progress progress = progress_of(s);
+    return status == FGSF_OK ? fgsf_run_finish(s->run, FGSF_RUN_DONE, &progress, "") : status;
+}
+
+// Ends a run that went wrong: diverged runs keep their data and count as finished.
+static int give_up(session *s, fgsf_status status) {
+    char message[512];
+    snprintf(message, sizeof message, "%s", fgsf_last_error());
+    snprintf(s->shown->message, sizeof s->shown->message, "%s%s",
+             status == FGSF_DIVERGED ? "diverged: " : "", message);
+    if (s->run) {
+        fgsf_run_progress progress = s->trainer ? progress_of(s) : (fgsf_run_progress){0};
+        fgsf_csv_sync(s->train);
+        fgsf_run_finish(s->run, status == FGSF_DIVERGED ? FGSF_RUN_DIVERGED : FGSF_RUN_FAILED,
+                        &progress, message);
+    }
+    return status == FGSF_DIVERGED ? 0 : 1;
+}
+
+int fgsf_run_one(const fgsf_run_id *id, const fgsf_config *cfg, bool resume,
+                 fgsf_job_progress *shown) {
+    session s = {.cfg = cfg, .shown = shown, .started = now()};
+    fgsf_run_found found;
+    bool stopped = false;
+    int code = 0;
+    fgsf_status status = fgsf_run_open(id, cfg, resume, &found, &s.run);
+    if (status == FGSF_OK && !s.run) {
+        snprintf(shown->message, sizeof shown->message, "%s",
+                 found == FGSF_FOUND_BUSY ? "another process is writing it" : "finished before");
+        return 0;
+    }
+    if (status == FGSF_OK) status = begin(&s);
+    if (status == FGSF_OK) {
+        shown->total = fgsf_trainer_progress(s.trainer).total_steps;
+        status = train(&s, &stopped);
+    }
+    if (status == FGSF_OK && !stopped) status = finish(&s);
+    if (status != FGSF_OK) {
+        code = give_up(&s, status);
+    } else if (stopped) {
+        code = FGSF_JOB_STOPPED;
+    }
+    fgsf_csv_close(s.train);
+    fgsf_trainer_free(s.trainer);
+    fgsf_run_close(s.run);
+    return code;
+}

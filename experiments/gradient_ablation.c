@@ -1,0 +1,178 @@
+// What differs between the published semi-gradient and full-gradient runs, one ingredient at a time.
+//
+// A0 and A1 are the two published methods. B0 and B1 differ in the gradient alone. The path
+// A0 -> C2 -> C1 -> B0 -> B3 / B1 -> A1 takes the published gap apart: update set and prior rate,
+// target lag, grouping, gradient. The other cells vary one thing around B0 and B1.
+//
+//     experiments/run gradient_ablation --seeds 10
+//     experiments/run gradient_ablation --cells A0,C2,C1,B0,B3,B1,A1 --seeds 10
+#include <stdio.h>
+#include <string.h>
+
+#include "blas_kernel.h"
+#include "study.h"
+
+#define SET(key, value)                                                                            \
+    { NULL, NULL, key, value }
+#define MAX_SETTINGS 8
+
+typedef struct cell {
+    const char *name, *method, *purpose;
+    fgsf_setting settings[MAX_SETTINGS]; // on top of `clean`
+} cell;
+
+#define SEMI SET("sf.grad_mix", "0")
+#define FULL SET("sf.grad_mix", "1")
+#define HARD(period) SET("sf.target_mode", "hard"), SET("sf.target_period", period)
+#define LR(lr, prior) SET("sf.lr", lr), SET("sf.lr_prior", prior)
+
+static const cell cells[] = {
+    {"A0",
+     "sfrql",
+     "published SFDQN",
+     {SEMI, HARD("1000"), SET("sf.update_set", "all"), SET("sf.lr_prior", "1e-3"),
+      SET("sf.next_action_prior", "gpi"), SET("sf.loss_scale", "mean")}},
+    {"A1", "fg-sfrql", "published FG-SFDQN", {FULL, SET("sf.group_by_prior", "true")}},
+    {"B0", "sfrql", "only-gradient control", {SEMI}},
+    {"B1", "fg-sfrql", "only-gradient treatment", {FULL}},
+    {"B2", "fg-sfrql", "residual mix", {SET("sf.grad_mix", "0.5")}},
+    {"B3", "sfrql", "grouping alone", {SEMI, SET("sf.group_by_prior", "true")}},
+    {"C1", "sfrql", "target lag 100", {SEMI, HARD("100")}},
+    {"C2", "sfrql", "target lag 1000", {SEMI, HARD("1000")}},
+    {"C3", "sfrql", "soft target", {SEMI, SET("sf.target_mode", "polyak")}},
+    {"D1-semi", "sfrql", "no prior updates", {SEMI, SET("sf.update_set", "i_only")}},
+    {"D1-full", "fg-sfrql", "no prior updates", {FULL, SET("sf.update_set", "i_only")}},
+    {"D2-semi", "sfrql", "prior at full rate", {SEMI, SET("sf.lr_prior", "1e-3")}},
+    {"D2-full", "fg-sfrql", "prior at full rate", {FULL, SET("sf.lr_prior", "1e-3")}},
+    {"D3-semi",
+     "sfrql",
+     "all tasks",
+     {SEMI, SET("sf.update_set", "all"), SET("sf.lr_prior", "1e-3")}},
+    {"D3-full",
+     "fg-sfrql",
+     "all tasks",
+     {FULL, SET("sf.update_set", "all"), SET("sf.lr_prior", "1e-3")}},
+    {"E1-semi", "sfrql", "paper's initialisation", {SEMI, SET("sf.init_from", "previous")}},
+    {"E1-full", "fg-sfrql", "paper's initialisation", {FULL, SET("sf.init_from", "previous")}},
+    {"F1-semi-1e-4", "sfrql", "learning rate", {SEMI, LR("1e-4", "1e-6")}},
+    {"F1-semi-3e-4", "sfrql", "learning rate", {SEMI, LR("3e-4", "3e-6")}},
+    {"F1-semi-3e-3", "sfrql", "learning rate", {SEMI, LR("3e-3", "3e-5")}},
+    {"F1-full-1e-4", "fg-sfrql", "learning rate", {FULL, LR("1e-4", "1e-6")}},
+    {"F1-full-3e-4", "fg-sfrql", "learning rate", {FULL, LR("3e-4", "3e-6")}},
+    {"F1-full-3e-3", "fg-sfrql", "learning rate", {FULL, LR("3e-3", "3e-5")}},
+    {"H1-semi", "sfrql", "single task", {SEMI, SET("env.num_tasks", "1")}},
+    {"H1-full", "fg-sfrql", "single task", {FULL, SET("env.num_tasks", "1")}},
+    {"I1-random", "fg-sfrql-random", "algorithm 2 repaired", {FULL}},
+    {"I1-random-shared",
+     "fg-sfrql-random",
+     "algorithm 2 with mixed-up states",
+     {FULL, SET("tasks.isolate_state", "false")}},
+    {"I1-average", "fg-sfrql-average", "algorithm 3 repaired", {FULL}},
+    {"I1-average-shared",
+     "fg-sfrql-average",
+     "algorithm 3 with mixed-up states",
+     {FULL, SET("tasks.isolate_state", "false")}},
+    {"J1-1e-4", "dqn", "fair baseline", {SET("dqn.lr", "1e-4")}},
+    {"J1-1e-3", "dqn", "fair baseline", {SET("dqn.lr", "1e-3")}},
+    {"J1-3e-3", "dqn", "fair baseline", {SET("dqn.lr", "3e-3")}},
+    {"J1-0.5", "dqn", "the authors' rate", {SET("dqn.lr", "0.5")}},
+    {"J1-1e-4", "fg-dqn", "fair baseline", {SET("dqn.lr", "1e-4")}},
+    {"J1-1e-3", "fg-dqn", "fair baseline", {SET("dqn.lr", "1e-3")}},
+    {"J1-3e-3", "fg-dqn", "fair baseline", {SET("dqn.lr", "3e-3")}},
+    {"J1-0.5", "fg-dqn", "the authors' rate", {SET("dqn.lr", "0.5")}},
+    {"J1-task-input",
+     "dqn",
+     "task input and relabelling",
+     {SET("dqn.per_task", "false"), SET("train.buffer_reset_on_task", "false"),
+      SET("dqn.task_input", "w"), SET("dqn.relabel", "true")}},
+    {"J1-task-input",
+     "fg-dqn",
+     "task input and relabelling",
+     {SET("dqn.per_task", "false"), SET("train.buffer_reset_on_task", "false"),
+      SET("dqn.task_input", "w"), SET("dqn.relabel", "true")}},
+};
+
+#define NUM_CELLS ((int)(sizeof cells / sizeof *cells))
+
+static const char *const methods[] = {
+    "sfrql", "fg-sfrql", "fg-sfrql-random", "fg-sfrql-average", "dqn", "fg-dqn", NULL,
+};
+
+static const char *chosen = "";
+
+static const fgsf_cli_flag flags[] = {
+    {"--cells", "A,B", "only these cells (default: all; `list` prints them)", &chosen},
+};
+
+static const fgsf_setting smoke[] = {SET("train.steps_per_task", "200"), SET("eval.episodes", "2")};
+
+static const fgsf_cli_spec spec = {
+    .program = "gradient_ablation",
+    .summary = "One ingredient at a time between the published semi and full gradient.",
+    .env = "four_rooms",
+    .methods = methods,
+    .smoke = smoke,
+    .num_smoke = 2,
+    .flags = flags,
+    .num_flags = 1,
+};
+
+// Whether `name` stands in the comma-separated list.
+static bool listed(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)); at += length) {
+        bool starts = at == list || at[-1] == ',';
+        if (starts && (at[length] == ',' || at[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Returns the first name of the list that no cell has, or NULL.
+static bool all_exist(const char *list) {
+    char copy[1024];
+    snprintf(copy, sizeof copy, "%s", list);
+    for (char *name = strtok(copy, ","); name; name = strtok(NULL, ",")) {
+        bool found = false;
+        for (int i = 0; i < NUM_CELLS && !found; i++) {
+            found = strcmp(cells[i].name, name) == 0;
+        }
+        if (!found) {
+            fprintf(stderr, "gradient_ablation: --cells '%s': no such cell; see --cells list\n",
+                    name);
+            return false;
+        }
+    }
+    return true;
+}
+
+int main(int argc, char **argv) {
+    fgsf_driver_best_blas(argv);
+    fgsf_cli cli;
+    int code = fgsf_cli_parse(&spec, argc, argv, &cli), count = 0;
+    if (code != FGSF_CLI_RUN) {
+        return code;
+    }
+    if (strcmp(chosen, "list") == 0) {
+        for (int i = 0; i < NUM_CELLS; i++) {
+            printf("%-18s %-18s %s\n", cells[i].name, cells[i].method, cells[i].purpose);
+        }
+        return 0;
+    }
+    if (!all_exist(chosen)) {
+        return FGSF_CLI_BAD;
+    }
+    fgsf_variant variants[NUM_CELLS];
+    for (int i = 0; i < NUM_CELLS; i++) {
+        int num = 0;
+        while (num < MAX_SETTINGS && cells[i].settings[num].key) {
+            num++;
+        }
+        if (!*chosen || listed(chosen, cells[i].name)) {
+            variants[count++] =
+                (fgsf_variant){cells[i].method, cells[i].name, cells[i].settings, num};
+        }
+    }
+    return fgsf_study_run(&cli, variants, count);
+}
