@@ -93,6 +93,7 @@ fgsf_status fgsf_network_create(const fgsf_network_shape *shape, fgsf_network **
     if (status != FGSF_OK) {
         return status;
     }
+    fgsf_silence_ggml();
     fgsf_network *net = calloc(1, sizeof *net);
     size_t flat_size = fgsf_network_flat_size(shape);
     if (net) {

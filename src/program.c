@@ -17,11 +17,22 @@ static void discard_log(enum ggml_log_level level, const char *text, void *userd
     (void)level, (void)text, (void)userdata;
 }
 
+void fgsf_silence_ggml(void) {
+    ggml_log_set(discard_log, NULL);
+}
+
 static fgsf_status add_backend(fgsf_device *device, ggml_backend_dev_t dev, const char *name) {
     ggml_backend_t backend = dev ? ggml_backend_dev_init(dev, NULL) : NULL;
     if (!backend) {
         return fgsf_fail(FGSF_ERR_UNSUPPORTED, "device.name: '%s' is not available in this build",
                          name);
+    }
+    // Left alone, ggml's BLAS backend would set four threads for the whole process at each product.
+    ggml_backend_set_n_threads_t set_threads =
+        (ggml_backend_set_n_threads_t)ggml_backend_reg_get_proc_address(
+            ggml_backend_dev_backend_reg(dev), "ggml_backend_set_n_threads");
+    if (set_threads) {
+        set_threads(backend, 1);
     }
     device->backends[device->num_backends++] = backend;
     return FGSF_OK;
@@ -71,7 +82,7 @@ fgsf_status fgsf_device_open(const char *name, fgsf_device **out) {
     if (!name || !*name) {
         name = "auto";
     }
-    ggml_log_set(discard_log, NULL); // the library never prints
+    fgsf_silence_ggml();
     fgsf_device *device = calloc(1, sizeof *device);
     if (!device) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for device '%s'", name);
@@ -84,7 +95,6 @@ fgsf_status fgsf_device_open(const char *name, fgsf_device **out) {
     struct ggml_threadpool_params one = ggml_threadpool_params_default(1);
     device->threads = ggml_threadpool_new(&one);
     ggml_backend_t cpu = device->backends[device->num_backends - 1];
-    ggml_backend_cpu_set_n_threads(cpu, 1);
     ggml_backend_cpu_set_threadpool(cpu, device->threads);
 #ifdef FGSF_HAVE_CBLAS
     openblas_set_num_threads(1);

@@ -37,6 +37,9 @@ typedef struct fgsf_leaves {
     struct ggml_tensor *biases[FGSF_MAX_HIDDEN + 1]; // NULL without bias
 } fgsf_leaves;
 
+// Keeps ggml from printing: failures are reported by status, and the library never prints.
+void fgsf_silence_ggml(void);
+
 fgsf_status fgsf_program_begin(fgsf_program *program, bool with_gradients);
 
 // Places the graph on the device. `scratch` is the allocator that graphs of one owner share: they
