@@ -84,16 +84,17 @@ static size_t take_text(cursor *c, size_t max) {
     return (size_t)length;
 }
 
-// Another alignment would move the arrays, and one that is no number makes ggml abort.
-static void take_key(cursor *c) {
+// No name may be empty, nor that of the alignment: another one would move the arrays. On an empty name
+// and on an alignment that is no number, ggml aborts.
+static void take_name(cursor *c) {
     static const char alignment[] = GGUF_KEY_GENERAL_ALIGNMENT;
     size_t length = take_text(c, FGSF_ARCHIVE_MAX_NAME);
     bool same = length == sizeof alignment - 1 && !memcmp(c->at - length, alignment, length);
-    c->ok = c->ok && !same;
+    c->ok = c->ok && length > 0 && !same;
 }
 
 static void take_value(cursor *c) {
-    take_key(c);
+    take_name(c);
     switch (take_u32(c)) {
     case GGUF_TYPE_UINT32:
         take_u32(c);
@@ -112,7 +113,7 @@ static void take_value(cursor *c) {
 
 // Returns the padded bytes of an array that has to start at `offset`.
 static uint64_t take_array(cursor *c, uint64_t offset, uint64_t room) {
-    take_text(c, FGSF_ARCHIVE_MAX_NAME);
+    take_name(c);
     uint32_t dimensions = take_u32(c);
     uint64_t count = take_u64(c);
     uint32_t type = take_u32(c);
