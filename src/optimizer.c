@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "denormals.h"
+
 struct fgsf_optimizer {
     fgsf_optimizer_params params;
     size_t size;
@@ -131,7 +133,9 @@ fgsf_status fgsf_optimizer_step(fgsf_optimizer *opt, fgsf_network *net, const fl
     }
     opt->steps++;
     if (p->kind == FGSF_ADAM) {
+        unsigned before = fgsf_denormals_flush();
         adam_step(opt, theta, gradient, scale, lr);
+        fgsf_denormals_restore(before);
         return FGSF_OK;
     }
     float step = (float)lr * scale;
