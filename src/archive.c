@@ -41,7 +41,7 @@ struct fgsf_archive {
     unsigned char *content;
 };
 
-// ---- Writing -------------------------------------------------------------------------------------
+// ---- Writing ------------------------------------------------------------------------------------
 
 static fgsf_status create(fgsf_archive **out) {
     fgsf_archive *archive = calloc(1, sizeof *archive);
@@ -212,7 +212,7 @@ fgsf_status fgsf_archive_save(fgsf_archive *archive, const char *path) {
     return fgsf_io_commit(temporary, path);
 }
 
-// ---- Reading -------------------------------------------------------------------------------------
+// ---- Reading ------------------------------------------------------------------------------------
 
 static fgsf_status read_file(const char *path, unsigned char **content, size_t *size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe must not block the open

@@ -12,7 +12,7 @@ static const char MAGIC[8] = {'F', 'G', 'S', 'F', 'S', 'U', 'M', '1'};
 _Static_assert(FGSF_ARCHIVE_BLOCK == GGUF_DEFAULT_ALIGNMENT, "arrays start at checksum blocks");
 _Static_assert(FGSF_ARCHIVE_MAX_NAME < GGML_MAX_NAME, "ggml has room for every name");
 
-// ---- Checksum ------------------------------------------------------------------------------------
+// ---- Checksum -----------------------------------------------------------------------------------
 
 static uint64_t rotate_left(uint64_t x, int k) {
     return (x << k) | (x >> (64 - k));
@@ -44,7 +44,7 @@ fgsf_archive_footer fgsf_archive_seal(const fgsf_checksum *sum, uint64_t size) {
     return footer;
 }
 
-// ---- Structure -----------------------------------------------------------------------------------
+// ---- Structure ----------------------------------------------------------------------------------
 
 // What is left to read; `ok` turns false when something is missing or wrong, and stays so.
 typedef struct cursor {
@@ -84,8 +84,8 @@ static size_t take_text(cursor *c, size_t max) {
     return (size_t)length;
 }
 
-// No name may be empty, nor that of the alignment: another one would move the arrays. On an empty name
-// and on an alignment that is no number, ggml aborts.
+// No name may be empty, nor that of the alignment: another one would move the arrays. On an empty
+// name and on an alignment that is no number, ggml aborts.
 static void take_name(cursor *c) {
     static const char alignment[] = GGUF_KEY_GENERAL_ALIGNMENT;
     size_t length = take_text(c, FGSF_ARCHIVE_MAX_NAME);

@@ -19,8 +19,8 @@ typedef struct fgsf_archive_footer {
     uint64_t checksum;
 } fgsf_archive_footer;
 
-// Four lanes of 8 bytes each. Each step is a bijection of the word and of the lane, so damage within
-// one word is always found.
+// Four lanes of 8 bytes each. Each step is a bijection of the word and of the lane, so damage
+// within one word is always found.
 typedef struct fgsf_checksum {
     uint64_t lanes[4];
 } fgsf_checksum;
@@ -33,9 +33,9 @@ void fgsf_checksum_add(fgsf_checksum *sum, const void *data, size_t size);
 // Returns the footer of a file whose `size` bytes before it have been added to `sum`.
 fgsf_archive_footer fgsf_archive_seal(const fgsf_checksum *sum, uint64_t size);
 
-// Checks footer, checksum, and that the content is GGUF as this library writes it: single values and
-// one-dimensional arrays of our types, in order, up to the footer exactly. ggml's reader accepts more
-// than that, but divides by zero or aborts on some of what it does not accept.
+// Checks footer, checksum, and that the content is GGUF as this library writes it: single values
+// and one-dimensional arrays of our types, in order, up to the footer exactly. ggml's reader
+// accepts more than that, but divides by zero or aborts on some of what it does not accept.
 fgsf_status fgsf_archive_check(const char *path, const unsigned char *content, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-// The ring of transitions: one array per field, slot by slot, so that a batch gathers from few places
-// and a checkpoint writes each array as it stands.
+// The ring of transitions: one array per field, slot by slot, so that a batch gathers from few
+// places and a checkpoint writes each array as it stands.
 #include "fgsf/replay.h"
 
 #include <math.h>
@@ -205,7 +205,7 @@ size_t fgsf_replay_bytes_per_transition(const fgsf_replay *replay) {
     return transition_bytes(&replay->params) + index;
 }
 
-// ---- Checkpoints ---------------------------------------------------------------------------------
+// ---- Checkpoints --------------------------------------------------------------------------------
 
 #define NAME_SIZE 128
 

@@ -2,9 +2,9 @@
 //
 // A hash table with open addressing leads from the key of (s, a) to a group; a group's slots stand
 // in one block, so that a random one is found by its position; each slot knows its group and its
-// position there, so that it is removed by moving the last one into its place. Blocks hold powers of
-// two of slots and come from one pool per power. Each pool is as large as it can ever be needed, in
-// address space only, so nothing is allocated after creation and nothing can fail.
+// position there, so that it is removed by moving the last one into its place. Blocks hold powers
+// of two of slots and come from one pool per power. Each pool is as large as it can ever be needed,
+// in address space only, so nothing is allocated after creation and nothing can fail.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // MAP_ANONYMOUS, madvise
 #endif
@@ -59,7 +59,7 @@ void fgsf_reserve_free(void *memory, size_t size) {
     if (memory) munmap(memory, size);
 }
 
-// ---- Keys ----------------------------------------------------------------------------------------
+// ---- Keys ---------------------------------------------------------------------------------------
 
 // One number of a key. Adding zero turns -0 into 0, so that both are one key.
 static uint64_t key_part(const fgsf_replay_index *index, float x) {
@@ -97,7 +97,7 @@ static bool same_key(const fgsf_replay_index *index, int32_t a, int32_t b) {
     return true;
 }
 
-// ---- Blocks --------------------------------------------------------------------------------------
+// ---- Blocks -------------------------------------------------------------------------------------
 
 // A group shrinks its block when a quarter is left, so a class has at most this many blocks.
 static int64_t max_blocks(int64_t capacity, int size_class) {
@@ -136,7 +136,7 @@ static void move_to_class(fgsf_replay_index *index, group *g, int size_class) {
     g->block = block;
 }
 
-// ---- The table -----------------------------------------------------------------------------------
+// ---- The table ----------------------------------------------------------------------------------
 
 // Returns the place of the slot's group in the table, or the empty place where it belongs.
 static uint32_t find(const fgsf_replay_index *index, uint64_t hash, int32_t slot) {
@@ -230,7 +230,7 @@ int fgsf_replay_index_draw(fgsf_replay_index *index, fgsf_rng *rng, int32_t slot
     return n;
 }
 
-// ---- Life ----------------------------------------------------------------------------------------
+// ---- Life ---------------------------------------------------------------------------------------
 
 // Gives out `count` items of `size` bytes from `*offset` on, aligned to cache lines.
 static size_t lay_out(size_t *offset, int64_t count, size_t size) {
@@ -314,7 +314,7 @@ const int32_t *fgsf_replay_index_positions(const fgsf_replay_index *index) {
     return index->position_of;
 }
 
-// ---- Restoring -----------------------------------------------------------------------------------
+// ---- Restoring ----------------------------------------------------------------------------------
 
 static int class_for(int32_t count) {
     int size_class = 0;

@@ -48,8 +48,8 @@ const int32_t *fgsf_replay_index_positions(const fgsf_replay_index *index);
 fgsf_status fgsf_replay_index_restore(fgsf_replay_index *index, const int32_t *groups,
                                       const int32_t *positions, int32_t count);
 
-// Address space of `size` bytes, zeros, which takes memory only where it is written; NULL when there
-// is none. Forgetting makes it zeros again and gives the memory back.
+// Address space of `size` bytes, zeros, which takes memory only where it is written; NULL when
+// there is none. Forgetting makes it zeros again and gives the memory back.
 void *fgsf_reserve(size_t size);
 void fgsf_reserve_forget(void *memory, size_t size);
 void fgsf_reserve_free(void *memory, size_t size);

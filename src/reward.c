@@ -40,7 +40,7 @@ static double dot(const double *w, const float *phi, int d) {
     return sum;
 }
 
-// ---- Creation ------------------------------------------------------------------------------------
+// ---- Creation -----------------------------------------------------------------------------------
 
 static fgsf_status create_mlp(mlp *m, const fgsf_config *cfg, int d, fgsf_device *device,
                               fgsf_rng *rng) {
@@ -147,7 +147,7 @@ void fgsf_reward_free(fgsf_reward *reward) {
     free(reward);
 }
 
-// ---- Learning ------------------------------------------------------------------------------------
+// ---- Learning -----------------------------------------------------------------------------------
 
 static void update_lms(fgsf_reward *reward, const float *phi, double r) {
     double step = reward->alpha;
@@ -218,7 +218,7 @@ fgsf_status fgsf_reward_update(fgsf_reward *reward, const float *phi, double r) 
     return FGSF_OK;
 }
 
-// ---- Evaluation ----------------------------------------------------------------------------------
+// ---- Evaluation ---------------------------------------------------------------------------------
 
 static double known_reward(const fgsf_reward *reward, const float *phi) {
     if (reward->linear) return dot(reward->w, phi, reward->d);
@@ -281,7 +281,7 @@ double fgsf_reward_error(const fgsf_reward *reward) {
     return norm > 0.0 ? sqrt(difference / norm) : NAN;
 }
 
-// ---- State ---------------------------------------------------------------------------------------
+// ---- State --------------------------------------------------------------------------------------
 
 // Linear models: w, and for RLS P. MLP: parameters, both moments, steps.
 size_t fgsf_reward_state_size(const fgsf_reward *reward) {
@@ -332,7 +332,7 @@ void fgsf_reward_set_state(fgsf_reward *reward, const double *values) {
     fgsf_optimizer_set_steps(m->opt, (int64_t)*values);
 }
 
-// ---- Ridge regression ----------------------------------------------------------------------------
+// ---- Ridge regression ---------------------------------------------------------------------------
 
 // Replaces the lower triangle of a (d, d) by its Cholesky factor; false when a is singular.
 static bool factorise(double *a, int d) {

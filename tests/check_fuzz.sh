@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Fuzzes every tests/fuzz/fuzz_NAME.c for a while with clang's libFuzzer under ASan and UBSan, starting
-# from the kept corpus tests/fuzz/corpus/NAME. FGSF_FUZZ_SECONDS sets how long each runs (10). An input
-# that fails is kept in FGSF_BUILD/fuzz/found; one worth keeping belongs into the corpus.
+# Fuzzes every tests/fuzz/fuzz_NAME.c for a while with clang's libFuzzer under ASan and UBSan,
+# starting from the kept corpus tests/fuzz/corpus/NAME. FGSF_FUZZ_SECONDS sets how long each runs
+# (10). An input that fails is kept in FGSF_BUILD/fuzz/found; one worth keeping belongs into the
+# corpus.
 set -euo pipefail
 
 cc=$(command -v clang-14 || command -v clang) || { echo "clang is not installed"; exit 77; }

@@ -197,7 +197,7 @@ TEST an_archive_without_arrays_works(void) {
     PASS();
 }
 
-// ---- Damage --------------------------------------------------------------------------------------
+// ---- Damage -------------------------------------------------------------------------------------
 
 // The bytes as a file in memory: thousands of files on a disk would take half a minute.
 static bool is_refused(const void *bytes, size_t size) {
@@ -281,7 +281,7 @@ TEST foreign_files_are_refused(void) {
     PASS();
 }
 
-// ---- Saves that fail -----------------------------------------------------------------------------
+// ---- Saves that fail ----------------------------------------------------------------------------
 
 static int count_files(void) {
     char command[128], line[16] = "";
@@ -375,8 +375,8 @@ static double milliseconds(clock_t from) {
     return 1e3 * (double)(clock() - from) / CLOCKS_PER_SEC;
 }
 
-// 60,000 transitions of 38-float states are 20 MB. Time on the processor: how long the disk takes to
-// sync is not ours to say.
+// 60,000 transitions of 38-float states are 20 MB. Time on the processor: how long the disk takes
+// to sync is not ours to say.
 TEST large_archives_are_fast(void) {
     size_t n = 60000 * 85;
     float *data = malloc(n * sizeof *data), *back = malloc(n * sizeof *back);

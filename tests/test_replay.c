@@ -144,7 +144,7 @@ TEST memory_comes_with_the_transitions(void) {
     PASS();
 }
 
-// ---- The index against a search over everything --------------------------------------------------
+// ---- The index against a search over everything -------------------------------------------------
 
 #define CAPACITY 97
 #define MAX_STEPS 20000
@@ -233,7 +233,7 @@ TEST grid_index_equals_a_search(void) {
     PASS();
 }
 
-// ---- Distributions -------------------------------------------------------------------------------
+// ---- Distributions ------------------------------------------------------------------------------
 
 // Chi-square of counts that should be equal; its standard deviation is sqrt(2 (n - 1)).
 static double chi_square(const int *counts, int n, double expected) {
@@ -314,7 +314,7 @@ TEST averaging_reduces_variance_as_t8_says(void) {
     PASS();
 }
 
-// ---- Checkpoints ---------------------------------------------------------------------------------
+// ---- Checkpoints --------------------------------------------------------------------------------
 
 static const char *temporary(void) {
     static char path[64];

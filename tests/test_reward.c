@@ -76,7 +76,7 @@ static double dot(const double *w, const float *phi) {
     return w[0] * phi[0] + w[1] * phi[1] + w[2] * phi[2];
 }
 
-// ---- known ---------------------------------------------------------------------------------------
+// ---- known --------------------------------------------------------------------------------------
 
 TEST known_linear_rewards_score_psi_and_xi(void) {
     fgsf_reward *reward = make(FGSF_REWARD_KNOWN, 0, 1);
@@ -119,7 +119,7 @@ TEST known_nonlinear_rewards_score_xi_only(void) {
     PASS();
 }
 
-// ---- Linear models -------------------------------------------------------------------------------
+// ---- Linear models ------------------------------------------------------------------------------
 
 // w after each step, as written in the specification.
 static enum greatest_test_res follow_lms(enum fgsf_reward_model model, double alpha) {
@@ -254,7 +254,7 @@ TEST rls_forgets_no_more_than_it_knew(void) {
     PASS();
 }
 
-// ---- MLP -----------------------------------------------------------------------------------------
+// ---- MLP ----------------------------------------------------------------------------------------
 
 // Where the parameters stand: 8 hidden, so weights (8, 3) | biases (8) | weights (8) | bias, each
 // block padded to 16 floats.
@@ -375,7 +375,7 @@ TEST rho_covers_every_slot(void) {
     PASS();
 }
 
-// ---- State ---------------------------------------------------------------------------------------
+// ---- State --------------------------------------------------------------------------------------
 
 TEST restored_models_go_on_bit_for_bit(void) {
     cfg.reward.mlp_hidden = 16;
@@ -409,7 +409,7 @@ TEST restored_models_go_on_bit_for_bit(void) {
     PASS();
 }
 
-// ---- Ridge ---------------------------------------------------------------------------------------
+// ---- Ridge --------------------------------------------------------------------------------------
 
 // Phi'Phi = [[5, 3], [3, 3]] and Phi'r = (9, 7). lambda 0: w = (1, 4/3) with residuals -1/3, 2/3,
 // -1/3. lambda 1: [[6, 3], [3, 4]] w = (9, 7) has w = (1, 1) with residuals 0, 1, 0.

@@ -6,8 +6,8 @@
 //     fgsf_replay_sample(replay, &rng, 64, slots);
 //     fgsf_transition t = fgsf_replay_at(replay, slots[0]);
 //
-// States, features, rewards and discounts are stored as floats. Transitions carry their features, not
-// only a reward, so they serve every task: rewards of another task are computed from phi.
+// States, features, rewards and discounts are stored as floats. Transitions carry their features,
+// not only a reward, so they serve every task: rewards of another task are computed from phi.
 #ifndef FGSF_REPLAY_H
 #define FGSF_REPLAY_H
 
@@ -48,7 +48,8 @@ FGSF_API void fgsf_replay_free(fgsf_replay *replay);
 // Forgets everything.
 FGSF_API void fgsf_replay_clear(fgsf_replay *replay);
 
-// Copies a transition in, in place of the oldest when full. Numbers that are not finite are refused.
+// Copies a transition in, in place of the oldest when full. Numbers that are not finite are
+// refused.
 FGSF_API fgsf_status fgsf_replay_add(fgsf_replay *replay, const fgsf_transition *transition);
 
 FGSF_API int64_t fgsf_replay_count(const fgsf_replay *replay);
@@ -72,13 +73,14 @@ FGSF_API int64_t fgsf_replay_matching_count(const fgsf_replay *replay, int64_t s
 FGSF_API int fgsf_replay_matching(fgsf_replay *replay, fgsf_rng *rng, int64_t slot, int n,
                                   bool with_replacement, int64_t *slots);
 
-// Returns the bytes one stored transition takes; with an index, including the most its share can be.
+// Returns the bytes one stored transition takes; with an index, including the most its share can
+// be.
 FGSF_API size_t fgsf_replay_bytes_per_transition(const fgsf_replay *replay);
 
 // Puts the whole content, in slot order and with the order inside the index, into an archive, and
-// restores it bit for bit, so that later draws are the same. Entries are called "PREFIX.s" and so on.
-// Saving refers to the replay's memory until the archive is written. Loading needs a replay of the
-// same parameters; it is empty when that fails.
+// restores it bit for bit, so that later draws are the same. Entries are called "PREFIX.s" and so
+// on. Saving refers to the replay's memory until the archive is written. Loading needs a replay of
+// the same parameters; it is empty when that fails.
 struct fgsf_archive;
 FGSF_API void fgsf_replay_save(const fgsf_replay *replay, struct fgsf_archive *archive,
                                const char *prefix);

@@ -6,9 +6,9 @@
 //     fgsf_reward_rho(reward, set, rho);                      // xi:  rho[f] = R(phi^f)
 //
 // known: the environment's own. linear_lms: w += alpha (r - w.phi) phi. linear_nlms: the same step
-// divided by 1e-6 + |phi|^2. linear_rls: recursive least squares with forgetting. mlp: phi -> hidden
-// SiLU -> 1, one clipped Adam step on the squared error per transition, through ggml (the authors use
-// tanh, which has no ggml backward pass). Linear models compute in double precision.
+// divided by 1e-6 + |phi|^2. linear_rls: recursive least squares with forgetting. mlp: phi ->
+// hidden SiLU -> 1, one clipped Adam step on the squared error per transition, through ggml (the
+// authors use tanh, which has no ggml backward pass). Linear models compute in double precision.
 #ifndef FGSF_REWARD_H
 #define FGSF_REWARD_H
 
@@ -28,8 +28,8 @@ FGSF_API fgsf_status fgsf_reward_create(const fgsf_config *cfg, const fgsf_env *
                                         fgsf_device *device, fgsf_rng *rng, fgsf_reward **out);
 FGSF_API void fgsf_reward_free(fgsf_reward *reward);
 
-// Learns from one transition; does nothing for `known`. A model whose numbers are no longer finite is
-// reported as diverged.
+// Learns from one transition; does nothing for `known`. A model whose numbers are no longer finite
+// is reported as diverged.
 FGSF_API fgsf_status fgsf_reward_update(fgsf_reward *reward, const float *phi, double r);
 
 // Returns the modelled reward of a feature vector; NaN when it cannot be computed.
@@ -48,8 +48,8 @@ FGSF_API size_t fgsf_reward_state_size(const fgsf_reward *reward);
 FGSF_API void fgsf_reward_get_state(fgsf_reward *reward, double *values);
 FGSF_API void fgsf_reward_set_state(fgsf_reward *reward, const double *values);
 
-// Fits w by ridge regression on n stored (phi, r): w = (Phi'Phi + lambda I)^-1 Phi'r. Stores the root
-// mean squared error of the fit, if wanted. A matrix that is singular is an error.
+// Fits w by ridge regression on n stored (phi, r): w = (Phi'Phi + lambda I)^-1 Phi'r. Stores the
+// root mean squared error of the fit, if wanted. A matrix that is singular is an error.
 FGSF_API fgsf_status fgsf_reward_ridge(const float *phi, const double *r, int n, int num_features,
                                        double lambda, double *w, double *rmse);
 
