@@ -1,0 +1,331 @@
+// The study `fixed-point`: where the methods end on Four Rooms, relative to the
+// exact psi.
+//
+// A table over the 152 cells with the inventory frozen: psi of walking the
+// shortest way to the goal, every cell updated equally often. Updates are
+// expected ones: all outcomes of a cell's step enter the graph with their
+// probabilities. Since the full gradient's problem is badly conditioned,
+// conjugate gradients on the graph's own gradient find where it stops.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "four_rooms.h"
+#include "theory.h"
+
+#define ACTIONS FGSF_FOUR_ROOMS_ACTIONS
+#define GAMMA 0.95
+
+typedef struct rooms {
+    fgsf_four_rooms model;
+    int cells, features;
+    int size;    // parameters: cells * features
+    int *policy; // (cells)
+    double *psi; // (cells, 4, features), exact
+} rooms;
+
+static bool is_goal(const fgsf_four_rooms *m, int cell) {
+    return m->kind[cell] == m->num_types + 1;
+}
+
+#define MAX_CELLS 1024
+
+const theory_distance theory_distances[THEORY_DISTANCES] = {
+    {"full, N = 1", 1.0, 0.501069772386, 0.144903486037},
+    {"full, N = 5", 5.0, 0.220613677297, 0.070378535001},
+    {"full, N = 20", 20.0, 0.0800113814851, 0.0253489728084},
+    {"split", INFINITY, 0.0, 0.0},
+};
+const theory_distance theory_psi_size = {"psi", INFINITY, 1.06426725191, 0.452695895739};
+
+void theory_shortest_way(const fgsf_four_rooms *m, int *policy) {
+    bool changed = true;
+    int distance[MAX_CELLS];
+    for (int c = 0; c < m->num_cells; c++) distance[c] = is_goal(m, c) ? 0 : 1 << 20;
+    while (changed) {
+        changed = false;
+        for (int i = 0; i < m->num_cells * ACTIONS; i++) {
+            int cell = i / ACTIONS, next = m->next[i];
+            if (distance[next] + 1 < distance[cell]) {
+                distance[cell] = distance[next] + 1;
+                changed = true;
+            }
+        }
+    }
+    for (int c = 0; c < m->num_cells; c++) {
+        policy[c] = 0;
+        for (int a = ACTIONS - 1; a >= 0; a--) {
+            if (distance[m->next[c * ACTIONS + a]] < distance[c]) policy[c] = a;
+        }
+    }
+}
+
+static void solve_exactly(theory_report *report, rooms *r) {
+    size_t pairs = (size_t)r->cells * ACTIONS;
+    double *P = calloc(pairs * (size_t)r->cells, sizeof *P);
+    double *y = calloc(pairs * (size_t)r->features, sizeof *y);
+    double *policy = calloc(pairs, sizeof *policy);
+    if (P && y && policy) {
+        for (int c = 0; c < r->cells; c++) policy[c * ACTIONS + r->policy[c]] = 1.0;
+        fgsf_four_rooms_tabular(&r->model, 0, P, y);
+        report->status =
+            fgsf_four_rooms_evaluate(r->cells, P, y, r->features, policy, GAMMA, r->psi);
+    } else {
+        report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: out of memory");
+    }
+    free(P);
+    free(y);
+    free(policy);
+}
+
+static void open_rooms(theory_report *report, double slip, rooms *r) {
+    *r = (rooms){0};
+    if (report->status == FGSF_OK) report->status = fgsf_four_rooms_load("", &r->model);
+    if (report->status != FGSF_OK) return;
+    r->model.slip = slip;
+    r->cells = r->model.num_cells;
+    r->features = r->model.num_features;
+    r->size = r->cells * r->features;
+    r->policy = calloc((size_t)r->cells, sizeof *r->policy);
+    r->psi = calloc((size_t)r->size * ACTIONS, sizeof *r->psi);
+    if (!r->policy || !r->psi || r->cells > MAX_CELLS) {
+        report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: no room for %d cells", r->cells);
+        return;
+    }
+    theory_shortest_way(&r->model, r->policy);
+    solve_exactly(report, r);
+}
+
+static void close_rooms(rooms *r) {
+    fgsf_four_rooms_unload(&r->model);
+    free(r->policy);
+    free(r->psi);
+}
+
+// The outcomes of the policy's step from a cell; none at the goal.
+static int policy_outcomes(const rooms *r, int cell, fgsf_four_rooms_outcome o[ACTIONS]) {
+    if (is_goal(&r->model, cell)) return 0;
+    return fgsf_four_rooms_outcomes(&r->model, cell, 0, r->policy[cell], o);
+}
+
+// Writes outcome `o` as sample i of a pair.
+static void set_outcome(theory_problem *p, int pair, int i, const fgsf_four_rooms_outcome *o) {
+    double y[16] = {0};
+    if (o->kind > 0) y[o->kind - 1] = 1.0;
+    theory_set_sample(p, pair, i, o->cell, 0, o->terminal ? 0.0 : GAMMA, y);
+}
+
+// The expected update of N samples that serve error and gradient alike needs no
+// more than pairs of outcomes: the error's sample and the gradient's are the
+// same one with probability 1/N, else independent. N = INFINITY is the
+// expectation of `split`. The graph is the split one with 1 + 1.
+static void add_product_law(theory_problem *p, const rooms *r, double n) {
+    for (int cell = 0; cell < r->cells; cell++) {
+        fgsf_four_rooms_outcome o[ACTIONS];
+        int count = policy_outcomes(r, cell, o);
+        for (int i = 0; i < count * count; i++) {
+            const fgsf_four_rooms_outcome *e = &o[i / count], *g = &o[i % count];
+            double law = (1.0 - 1.0 / n) * e->probability * g->probability;
+            if (e == g) law += e->probability / n;
+            if (law == 0.0) continue;
+            int pair = theory_add_pair(p, cell, 0, law);
+            set_outcome(p, pair, 0, e);
+            set_outcome(p, pair, 1, g);
+        }
+    }
+}
+
+// The same expectation the long way: every multiset of n outcomes with its
+// multinomial probability, for the shared estimator. The counts of the first
+// `fixed` outcomes are chosen, `left` remain.
+static void add_multisets(theory_problem *p, const rooms *r, int cell, int fixed, int left,
+                          int counts[ACTIONS]) {
+    fgsf_four_rooms_outcome o[ACTIONS];
+    int count = policy_outcomes(r, cell, o);
+    if (count == 0) return;
+    if (fixed < count - 1) {
+        for (counts[fixed] = 0; counts[fixed] <= left; counts[fixed]++) {
+            add_multisets(p, r, cell, fixed + 1, left - counts[fixed], counts);
+        }
+        return;
+    }
+    counts[fixed] = left;
+    double law = tgamma(p->params.samples + 1.0);
+    for (int i = 0; i < count; i++) {
+        law *= pow(o[i].probability, counts[i]) / tgamma(counts[i] + 1.0);
+    }
+    int pair = theory_add_pair(p, cell, 0, law);
+    for (int i = 0, sample = 0; i < count; i++) {
+        for (int k = 0; k < counts[i]; k++) set_outcome(p, pair, sample++, &o[i]);
+    }
+}
+
+static fgsf_bellman_params product_params(const rooms *r) {
+    fgsf_bellman_params params =
+        theory_table(r->cells, 1, r->features, r->cells * ACTIONS * ACTIONS);
+    params.samples = 2;
+    params.estimator = FGSF_SPLIT;
+    params.split = 1;
+    return params;
+}
+
+// Compares the two ways to write the expectation, at random parameters.
+static void check_law(theory_report *report, const rooms *r, int n) {
+    fgsf_bellman_params params = product_params(r);
+    theory_problem two, many;
+    theory_problem_open(report, &params, &two);
+    params = theory_table(r->cells, 1, r->features,
+                          r->cells * 56); // 56 multisets of 5 out of 4
+    params.samples = n;
+    theory_problem_open(report, &params, &many);
+    add_product_law(&two, r, n);
+    for (int cell = 0; cell < r->cells && report->status == FGSF_OK; cell++) {
+        int counts[ACTIONS] = {0};
+        add_multisets(&many, r, cell, 0, n, counts);
+    }
+    double largest = 0.0, difference = 0.0;
+    if (report->status == FGSF_OK) {
+        fgsf_rng rng = fgsf_rng_make(5, FGSF_STREAM_INIT), same = rng;
+        fgsf_network_init(two.net, FGSF_UNIFORM_FAN_IN, &rng);
+        fgsf_network_init(many.net, FGSF_UNIFORM_FAN_IN, &same);
+        theory_loss(&two);
+        theory_loss(&many);
+    }
+    for (int i = 0; i < r->size && report->status == FGSF_OK; i++) {
+        double a = fgsf_bellman_gradient(two.bellman)[i],
+               b = fgsf_bellman_gradient(many.bellman)[i];
+        largest = fmax(largest, fabs(b));
+        difference = fmax(difference, fabs(a - b));
+    }
+    theory_equal(report, 0.0, difference / largest, 1e-5,
+                 "shared N = %d, every multiset against the law of two", n);
+    theory_problem_close(&two);
+    theory_problem_close(&many);
+}
+
+// Distances over all cells that are updated.
+typedef struct distance {
+    double largest, rms;
+} distance;
+
+// How far the table is from the exact psi; without a table, how large psi is.
+static distance measure(const theory_problem *p, const rooms *r) {
+    distance d = {0};
+    int count = 0;
+    for (int cell = 0; cell < r->cells; cell++) {
+        const double *exact = r->psi + (cell * ACTIONS + r->policy[cell]) * r->features;
+        for (int f = 0; f < r->features && !is_goal(&r->model, cell); f++) {
+            double e = (p ? theory_get(p, cell, 0, f) : 0.0) - exact[f];
+            d.largest = fmax(d.largest, fabs(e));
+            d.rms += e * e;
+            count++;
+        }
+    }
+    d.rms = sqrt(d.rms / count);
+    return d;
+}
+
+// The graph's gradient at x, in double.
+static void gradient_at(theory_problem *p, const double *x, double *g, int size) {
+    if (p->report->status != FGSF_OK) return;
+    float *theta = fgsf_network_edit(p->net);
+    for (int i = 0; i < size; i++) theta[i] = (float)x[i];
+    theory_loss(p);
+    for (int i = 0; i < size; i++) g[i] = fgsf_bellman_gradient(p->bellman)[i];
+}
+
+static double dot(const double *a, const double *b, int size) {
+    double sum = 0.0;
+    for (int i = 0; i < size; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+// Conjugate gradients from x, `steps` long: the gradient is affine, so without
+// y it is the Hessian times its argument.
+static void descend(theory_problem *p, const float *no_y, double *x, int steps, int size) {
+    double *work = calloc(3 * (size_t)size, sizeof *work);
+    if (!work) p->report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: out of memory");
+    double *g = work, *direction = work + size, *product = work + 2 * size;
+    if (work) gradient_at(p, x, g, size);
+    for (int i = 0; i < size && work; i++) direction[i] = -g[i];
+    p->batch.y = no_y;
+    for (int k = 0; k < steps && p->report->status == FGSF_OK; k++) {
+        double square = dot(g, g, size);
+        gradient_at(p, direction, product, size);
+        double step = square / dot(direction, product, size);
+        for (int i = 0; i < size; i++) {
+            x[i] += step * direction[i];
+            g[i] += step * product[i];
+        }
+        double keep = dot(g, g, size) / square;
+        for (int i = 0; i < size; i++) direction[i] = keep * direction[i] - g[i];
+    }
+    p->batch.y = p->y;
+    free(work);
+}
+
+static void report_distance(const theory_problem *p, const rooms *r, const char *name,
+                            distance expected) {
+    if (p->report->status != FGSF_OK) return;
+    distance d = measure(p, r);
+    theory_equal(p->report, expected.largest, d.largest, 1e-4,
+                 "%s, slip %g, largest distance from psi", name, r->model.slip);
+    theory_equal(p->report, expected.rms, d.rms, 1e-4, "%s, slip %g, root mean square distance",
+                 name, r->model.slip);
+}
+
+static void full_gradient(theory_report *report, const rooms *r, const theory_distance *m) {
+    fgsf_bellman_params params = product_params(r);
+    theory_problem p;
+    theory_problem_open(report, &params, &p);
+    add_product_law(&p, r, m->n);
+    double *x = calloc(2 * (size_t)r->size, sizeof *x);
+    float *no_y = calloc((size_t)(params.max_pairs * 2 * r->features), sizeof *no_y);
+    if (!x || !no_y) report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: out of memory");
+    // A restart removes the rounding that the recursion of the gradient has
+    // gathered.
+    for (int restart = 0; restart < 2; restart++) descend(&p, no_y, x, 120, r->size);
+    if (x) gradient_at(&p, x, x + r->size, r->size); // leaves x in the network
+    bool slips = r->model.slip > 0.0; // without slip, one outcome: every method is exact
+    distance expected = {slips ? m->largest : 0.0, slips ? m->rms : 0.0};
+    report_distance(&p, r, m->name, expected);
+    free(x);
+    free(no_y);
+    theory_problem_close(&p);
+}
+
+static void semi_gradient(theory_report *report, const rooms *r) {
+    fgsf_bellman_params params = theory_table(r->cells, 1, r->features, r->cells * ACTIONS);
+    params.grad_mix = 0.0;
+    theory_problem p;
+    theory_problem_open(report, &params, &p);
+    for (int cell = 0; cell < r->cells; cell++) {
+        fgsf_four_rooms_outcome o[ACTIONS];
+        int count = policy_outcomes(r, cell, o);
+        for (int i = 0; i < count; i++) {
+            set_outcome(&p, theory_add_pair(&p, cell, 0, o[i].probability), 0, &o[i]);
+        }
+    }
+    for (int k = 0; k < 400; k++) theory_step(&p, 1.0); // 0.95^400 = 1e-9
+    report_distance(&p, r, "semi", (distance){0});
+    theory_problem_close(&p);
+}
+
+void theory_fixed_point(theory_report *report) {
+    for (int slips = 0; slips < 2; slips++) {
+        rooms r;
+        open_rooms(report, slips ? 0.1 : 0.0, &r);
+        if (slips && report->status == FGSF_OK) {
+            distance size = measure(NULL, &r);
+            theory_equal(report, theory_psi_size.largest, size.largest, 1e-9,
+                         "psi itself, slip 0.1, largest entry");
+            theory_equal(report, theory_psi_size.rms, size.rms, 1e-9,
+                         "psi itself, slip 0.1, root mean square");
+            check_law(report, &r, 2);
+            check_law(report, &r, 5);
+        }
+        semi_gradient(report, &r);
+        for (int i = 0; i < THEORY_DISTANCES; i++) full_gradient(report, &r, &theory_distances[i]);
+        close_rooms(&r);
+    }
+}
