@@ -1,0 +1,323 @@
+// Worlds for tests of learning steps.
+#include "support_update.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRANSITIONS 40
+#define STATES 7
+
+static void require(fgsf_status status) {
+    if (status != FGSF_OK) {
+        fprintf(stderr, "%s\n", fgsf_last_error());
+        abort();
+    }
+}
+
+static void apply_settings(fgsf_config *cfg, const char *settings) {
+    char text[1024], *rest = text;
+    snprintf(text, sizeof text, "%s", settings);
+    for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        char *value = strchr(word, '=');
+        *value++ = '\0';
+        require(fgsf_config_set(cfg, word, value, "test"));
+    }
+}
+
+static fgsf_config configure(const char *preset, const char *method, const char *settings) {
+    fgsf_config cfg;
+    require(fgsf_config_resolve("four_rooms", preset, method, &cfg));
+    // A large Adam epsilon keeps a step from depending on the sign of gradients that are rounding.
+    apply_settings(&cfg, "env.num_tasks=3 train.batch_size=6 train.steps_per_task=100 "
+                         "train.buffer_capacity=64 net.hidden=6,5 net.activation=silu opt.eps=1e-4 "
+                         "diag.residual_batch=0");
+    apply_settings(&cfg, settings);
+    return cfg;
+}
+
+// Few states, so that (s, a) repeat.
+static void fill_replay(world *w, fgsf_rng *rng) {
+    const fgsf_env_spec *spec = &w->t->spec;
+    bool xi = w->t->agent->set != NULL;
+    float states[STATES][64], phi[8];
+    for (int i = 0; i < STATES; i++) {
+        for (int k = 0; k < spec->state_size; k++) {
+            states[i][k] = (float)fgsf_rng_normal(rng);
+        }
+    }
+    for (int i = 0; i < TRANSITIONS; i++) {
+        for (int k = 0; k < spec->num_features; k++) {
+            phi[k] = (float)fgsf_rng_normal(rng);
+        }
+        fgsf_transition t = {
+            .s = states[fgsf_rng_below(rng, 3)],
+            .s_next = states[fgsf_rng_below(rng, STATES)],
+            .phi = phi,
+            .reward = (float)fgsf_rng_normal(rng),
+            .discount = fgsf_rng_below(rng, 4) == 0 ? 0.0f : 0.95f,
+            .action = (int32_t)fgsf_rng_below(rng, (uint64_t)spec->num_actions),
+            .event = xi ? (int32_t)fgsf_rng_below(rng, (uint64_t)w->t->agent->shape.features) : -1,
+            .task = (int32_t)fgsf_rng_below(rng, WORLD_TASKS)};
+        require(fgsf_replay_add(w->t->replay, &t));
+        require(fgsf_replay_add(w->mirror, &t));
+    }
+}
+
+// Random parameters, other ones in the target network, and scoring vectors that disagree.
+static void fill_policies(world *w, fgsf_rng *rng) {
+    fgsf_agent *agent = w->t->agent;
+    const fgsf_config *cfg = &w->t->cfg;
+    size_t size = fgsf_network_flat_size(&agent->shape);
+    fgsf_optimizer_params params = {.kind = (enum fgsf_opt_kind)cfg->opt.kind,
+                                    .beta1 = cfg->opt.beta1,
+                                    .beta2 = cfg->opt.beta2,
+                                    .eps = cfg->opt.eps,
+                                    .clip = cfg->opt.grad_clip,
+                                    .rm_k0 = cfg->opt.rm_k0,
+                                    .rm_power = cfg->opt.rm_power};
+    for (int k = 0; k < w->num_policies; k++) {
+        twin *p = &w->policies[k];
+        fgsf_network_init(agent->nets[k], FGSF_UNIFORM_FAN_IN, rng);
+        p->theta = reference_parameters(agent->nets[k]);
+        p->start = reference_parameters(agent->nets[k]);
+        if (w->t->students[k].target) {
+            fgsf_network_init(w->t->students[k].target, FGSF_UNIFORM_FAN_IN, rng);
+            p->target = reference_parameters(w->t->students[k].target);
+        }
+        p->opt = reference_optimizer_create(&params, size);
+    }
+    for (int i = 0; i < WORLD_TASKS * agent->shape.features && !fgsf_config_is_dqn(cfg); i++) {
+        agent->rho[i] = (float)fgsf_rng_normal(rng);
+    }
+}
+
+world *world_create(const char *preset, const char *method, const char *settings, int task) {
+    world *w = calloc(1, sizeof *w);
+    fgsf_config cfg = configure(preset, method, settings);
+    if (!w) {
+        abort();
+    }
+    require(fgsf_trainer_create(&cfg, &w->t));
+    require(fgsf_trainer_add_tasks(w->t, WORLD_TASKS));
+    w->task = task;
+    w->num_policies = w->t->agent->num_policies;
+    fgsf_replay_params params = {.capacity = cfg.train.buffer_capacity,
+                                 .state_size = w->t->spec.state_size,
+                                 .num_features = w->t->spec.num_features,
+                                 .indexed = cfg.avg.n > 1,
+                                 .key = (enum fgsf_key_mode)cfg.avg.key,
+                                 .grid_pitch = cfg.avg.grid_pitch};
+    require(fgsf_replay_create(&params, &w->mirror));
+    fgsf_rng rng = fgsf_rng_make(7, FGSF_STREAM_INIT);
+    fill_policies(w, &rng);
+    fill_replay(w, &rng);
+    w->rng = w->t->replay_rng;
+    return w;
+}
+
+void world_free(world *w) {
+    for (int k = 0; k < w->num_policies; k++) {
+        free(w->policies[k].theta);
+        free(w->policies[k].start);
+        free(w->policies[k].target);
+        reference_optimizer_free(&w->policies[k].opt);
+    }
+    fgsf_replay_free(w->mirror);
+    fgsf_trainer_free(w->t);
+    free(w);
+}
+
+void world_sample(world *w, int least) {
+    const fgsf_config *cfg = &w->t->cfg;
+    int n = (int)cfg->avg.n, wanted = WORLD_BATCH;
+    int64_t slots[WORLD_BATCH];
+    if (n > 1 && cfg->avg.pivots > 0) {
+        wanted = (int)cfg->avg.pivots;
+    }
+    for (int b = 0; b < wanted; b++) {
+        bool current = n > 1 && cfg->avg.pivot_source == FGSF_PIVOT_CURRENT;
+        slots[b] = current ? TRANSITIONS - 1 : (int64_t)fgsf_rng_below(&w->rng, TRANSITIONS);
+    }
+    w->num_pairs = 0;
+    for (int b = 0; b < wanted; b++) {
+        drawn *pair = &w->pairs[w->num_pairs];
+        *pair = (drawn){.slot = slots[b], .matches = {slots[b]}, .count = 1};
+        if (n > 1) {
+            bool replace = cfg->avg.shortfall == FGSF_SHORTFALL_REPLACE;
+            pair->count =
+                fgsf_replay_matching(w->mirror, &w->rng, slots[b], n, replace, pair->matches);
+        }
+        w->num_pairs += pair->count >= least;
+    }
+}
+
+fgsf_transition world_pivot(const world *w, int pair) {
+    return fgsf_replay_at(w->mirror, w->pairs[pair].slot);
+}
+
+fgsf_transition world_match(const world *w, int pair, int p) {
+    return fgsf_replay_at(w->mirror, w->pairs[pair].matches[p]);
+}
+
+// The encoded state as the network sees it, in the eyes of `task`.
+static void write_input(const world *w, int task, const float *state, float *input) {
+    const fgsf_agent *agent = w->t->agent;
+    int size = agent->spec.state_size, extra = agent->shape.input - size;
+    memcpy(input, state, (size_t)size * sizeof *input);
+    for (int k = 0; k < extra; k++) { // the one-hot of the task
+        input[size + k] = k == task ? 1.0f : 0.0f;
+    }
+}
+
+void world_q(const world *w, const double *theta, const float *s, int task, double *q) {
+    const fgsf_network_shape *shape = &w->t->agent->shape;
+    const float *rho = w->t->agent->rho + task * shape->features;
+    double x[WORLD_MAX_ACTIONS * 8];
+    float input[64];
+    write_input(w, w->task, s, input);
+    reference_forward(shape, theta, input, x);
+    for (int a = 0; a < shape->actions; a++) {
+        q[a] = 0.0;
+        for (int f = 0; f < shape->features; f++) {
+            q[a] += x[a * shape->features + f] * rho[f];
+        }
+    }
+}
+
+int world_own_action(const world *w, int k, const float *s, int task) {
+    double q[WORLD_MAX_ACTIONS];
+    world_q(w, w->policies[k].theta, s, task, q);
+    int best = 0;
+    for (int a = 1; a < w->t->spec.num_actions; a++) {
+        best = q[a] > q[best] ? a : best;
+    }
+    return best;
+}
+
+int world_gpi_action(const world *w, int scope, const float *s, int task, int *policy) {
+    double top = -INFINITY;
+    int best = 0;
+    for (int k = 0; k < scope; k++) {
+        double q[WORLD_MAX_ACTIONS];
+        world_q(w, w->policies[k].theta, s, task, q);
+        for (int a = 0; a < w->t->spec.num_actions; a++) {
+            if (q[a] > top) {
+                top = q[a];
+                best = a;
+                if (policy) *policy = k;
+            }
+        }
+    }
+    return best;
+}
+
+// The arrays of one reference batch.
+typedef struct arrays {
+    float s[4 * WORLD_BATCH * 64], s_next[4 * WORLD_BATCH * WORLD_MAX_N * 64];
+    float y[4 * WORLD_BATCH * WORLD_MAX_N * 8], discount[4 * WORLD_BATCH * WORLD_MAX_N];
+    float weight[4 * WORLD_BATCH];
+    int32_t a[4 * WORLD_BATCH], a_next[4 * WORLD_BATCH * WORLD_MAX_N], present[4 * WORLD_BATCH];
+} arrays;
+
+static void write_y(const world *w, const fgsf_transition *t, float *y) {
+    const fgsf_config *cfg = &w->t->cfg;
+    int features = w->t->agent->shape.features, d = w->t->spec.num_features;
+    double weights[8];
+    if (w->t->agent->set) {
+        for (int f = 0; f < features; f++) y[f] = f == t->event ? 1.0f : 0.0f;
+    } else if (!fgsf_config_is_dqn(cfg)) {
+        memcpy(y, t->phi, (size_t)d * sizeof *y);
+    } else if (cfg->dqn.relabel) {
+        w->t->envs[0]->def->task_weights(w->t->envs[0], w->task, weights);
+        double sum = 0.0;
+        for (int k = 0; k < d; k++) sum += weights[k] * t->phi[k];
+        y[0] = (float)sum;
+    } else {
+        y[0] = t->reward;
+    }
+}
+
+static void write_pick(const world *w, const pick *p, int j, arrays *out) {
+    size_t input = (size_t)w->t->agent->shape.input, features = (size_t)w->t->agent->shape.features;
+    int n = (int)w->t->cfg.avg.n;
+    fgsf_transition pivot = world_pivot(w, p->pair);
+    int seen_as = w->t->cfg.dqn.relabel ? w->task : pivot.task;
+    write_input(w, seen_as, pivot.s, out->s + (size_t)j * input);
+    out->a[j] = pivot.action;
+    out->weight[j] = (float)p->weight;
+    out->present[j] = w->pairs[p->pair].count;
+    for (int i = 0; i < n; i++) {
+        size_t row = (size_t)(j * n + i);
+        fgsf_transition t = world_match(w, p->pair, i < out->present[j] ? i : 0);
+        write_y(w, &t, out->y + row * features);
+        write_input(w, seen_as, t.s_next, out->s_next + row * input);
+        out->discount[row] = t.discount;
+        out->a_next[row] = p->a_next[i < out->present[j] ? i : 0];
+    }
+}
+
+void world_update(world *w, const recipe *r, int k, const pick *picks, int count,
+                  double denominator, double lr) {
+    const fgsf_config *cfg = &w->t->cfg;
+    static arrays in; // too large for some stacks
+    twin *p = &w->policies[k];
+    fgsf_bellman_params params = {.shape = w->t->agent->shape,
+                                  .max_pairs = count,
+                                  .samples = (int)cfg->avg.n,
+                                  .grad_mix = r->eta,
+                                  .estimator = r->estimator,
+                                  .split = (int)cfg->avg.n / 2,
+                                  .target_network = p->target != NULL,
+                                  .loss_scale = r->scale};
+    fgsf_batch batch = {count,     in.s,        in.a,      in.y,       in.s_next,
+                        in.a_next, in.discount, in.weight, in.present, denominator};
+    for (int j = 0; j < count; j++) {
+        write_pick(w, &picks[j], j, &in);
+    }
+    double *gradient = reference_zeros(p->opt.size);
+    reference_bellman(&params, &batch, p->theta, p->target, gradient);
+    reference_optimizer_step(&p->opt, p->theta, gradient, lr);
+    free(gradient);
+    p->updates++;
+    bool hard = cfg->sf.target_mode == FGSF_TARGET_HARD && p->updates % cfg->sf.target_period == 0;
+    double rate = cfg->sf.target_mode == FGSF_TARGET_POLYAK ? cfg->sf.polyak : hard ? 1.0 : 0.0;
+    for (size_t i = 0; p->target && i < p->opt.size; i++) {
+        p->target[i] += rate * (p->theta[i] - p->target[i]);
+    }
+}
+
+fgsf_status world_learn(world *w) {
+    w->learned = (fgsf_learned){0};
+    return fgsf_learner_step(w->t->learner, w->task, &w->learned);
+}
+
+static double difference(const fgsf_network *net, const double *truth, size_t size) {
+    double worst = 0.0;
+    for (size_t i = 0; i < size; i++) {
+        worst = fmax(worst, fabs(fgsf_network_parameters(net)[i] - truth[i]));
+    }
+    return worst;
+}
+
+double world_error(const world *w) {
+    double worst = 0.0;
+    for (int k = 0; k < w->num_policies; k++) {
+        const twin *p = &w->policies[k];
+        worst = fmax(worst, difference(w->t->agent->nets[k], p->theta, p->opt.size));
+        if (p->target) {
+            worst = fmax(worst, difference(w->t->students[k].target, p->target, p->opt.size));
+        }
+    }
+    return worst;
+}
+
+double world_moved(const world *w, int k) {
+    const twin *p = &w->policies[k];
+    double most = 0.0;
+    for (size_t i = 0; i < p->opt.size; i++) {
+        most = fmax(most, fabs(p->theta[i] - p->start[i]));
+    }
+    return most;
+}
