@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "denormals.h"
 #include "ggml-cpu.h"
 #ifdef FGSF_HAVE_CBLAS
 #include <cblas.h>
@@ -232,9 +233,11 @@ fgsf_status fgsf_program_finish(fgsf_program *program, fgsf_device *device,
 }
 
 fgsf_status fgsf_program_run(fgsf_program *program, fgsf_device *device) {
+    unsigned before = fgsf_denormals_flush();
     enum ggml_status status = program->sched
                                   ? ggml_backend_sched_graph_compute(program->sched, program->graph)
                                   : ggml_backend_graph_compute(device->backends[0], program->graph);
+    fgsf_denormals_restore(before);
     if (status != GGML_STATUS_SUCCESS) {
         return fgsf_fail(FGSF_ERR_UNSUPPORTED, "ggml could not compute a graph on %s: %s",
                          device->description, ggml_status_to_string(status));
