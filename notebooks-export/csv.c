@@ -79,15 +79,32 @@ static fgsf_status read_row(pool *p, csv *t, char *text, size_t line) {
     return FGSF_OK;
 }
 
+// Control characters would break messages and figures, and no file of ours has any.
+static fgsf_status check_text(const char *path, const char *text, size_t size) {
+    size_t line = 1;
+    for (size_t i = 0; i < size; i++) {
+        bool is_end = text[i] == '\n' || (text[i] == '\r' && text[i + 1] == '\n');
+        if ((unsigned char)text[i] < ' ' && text[i] != '\t' && !is_end) {
+            return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: a control character", path, line);
+        }
+        line += text[i] == '\n';
+    }
+    if (size && text[size - 1] != '\n') {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: the last line is cut short", path, line);
+    }
+    return FGSF_OK;
+}
+
 fgsf_status csv_read(pool *p, const char *path, csv *out) {
-    csv t = {.path = path};
     char *text = NULL;
     size_t size = 0;
     TRY(file_read(p, path, &text, &size));
-    if (strlen(text) != size) return fgsf_fail(FGSF_ERR_FORMAT, "%s: not a text file", path);
-    if (size && text[size - 1] != '\n') {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s: the last line is cut short", path);
-    }
+    return csv_parse(p, path, text, size, out);
+}
+
+fgsf_status csv_parse(pool *p, const char *path, char *text, size_t size, csv *out) {
+    csv t = {.path = path};
+    TRY(check_text(path, text, size));
     for (size_t line = 1; *text; line++) {
         char *next = cut_line(text);
         if (*text == '#') {

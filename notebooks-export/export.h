@@ -60,6 +60,8 @@ typedef struct csv {
 } csv;
 
 fgsf_status csv_read(pool *p, const char *path, csv *out);
+// Parses `size` bytes with a zero behind them; fields point into the text, which is changed.
+fgsf_status csv_parse(pool *p, const char *path, char *text, size_t size, csv *out);
 bool csv_find(const csv *t, const char *name, size_t *col);
 fgsf_status csv_need(const csv *t, const char *const *wanted, size_t n, size_t *cols);
 const char *csv_text(const csv *t, size_t row, size_t col);
@@ -87,7 +89,9 @@ typedef struct corpus {
     size_t noverhead, ntheory, ntheory_curve;
 } corpus;
 
-fgsf_status runs_read(pool *p, const char *root, corpus *out);
+// Reads everything below root except what an earlier export left in `results`.
+fgsf_status runs_read(pool *p, const char *root, const char *results, corpus *out);
+fgsf_status run_parse(pool *p, const char *path, const char *text, size_t size, run *out);
 
 // ---- groups.c -----------------------------------------------------------------------------------
 
@@ -124,7 +128,7 @@ typedef struct group {
     unsigned has;
 } group;
 
-fgsf_status groups_make(pool *p, const corpus *runs, group **out, size_t *n);
+fgsf_status groups_make(pool *p, const char *root, const corpus *runs, group **out, size_t *n);
 bool arm_is_plain(const arm *a); // has finished runs and belongs to no study
 const char *method_colour(const char *method);
 const char *method_paper_name(const char *method); // NULL when the paper has none

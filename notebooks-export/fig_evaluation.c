@@ -50,6 +50,7 @@ static fgsf_status write_bars(exporter *e, const group *g, plot *f, enum metric 
             any_paper = any_paper || !isnan(paper);
         }
         if (!label) label = s.protocol;
+        if (strcmp(label, s.protocol) != 0) label = "protocols differ, see the table";
     }
     plot_panels(f, "method", "task", &tasks, "");
     plot_series(f, &series, &colours);

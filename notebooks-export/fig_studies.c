@@ -27,7 +27,7 @@ static fgsf_status averaging_cells(exporter *e, const group *g, averaging_cell *
         averaging_cell c = {.arm = &g->arms[i]};
         if (c.arm->nruns == 0) continue;
         if (!cell_is_averaging(c.arm->cell, &c.slip, &c.n, &c.estimator)) continue;
-        TRY(pool_printf(&e->pool, &c.label, "%s, %s", c.arm->method, c.estimator));
+        TRY(pool_printf(&e->pool, &c.label, "%s (%s)", c.arm->method, c.estimator));
         TRY(pool_push(&e->pool, out, n, sizeof **out));
         (*out)[*n - 1] = c;
     }
@@ -181,8 +181,11 @@ static fgsf_status write_overhead(exporter *e, const group *g, plot *f) {
         TRY(csv_number(t, row, cols[1], &median));
         TRY(csv_number(t, row, cols[2], &p99));
         TRY(csv_maybe(t, row, cols[3], &efficiency));
-        if (names_find(&series, method, NULL)) return csv_fail(t, row, cols[0], "occurs twice");
-        TRY(series_add(&e->pool, &series, &colours, method, method_colour(method)));
+        if (names_find(&series, method, NULL)) {
+            TRY(pool_printf(&e->pool, &method, "%s (line %zu)", method, t->line[row]));
+        }
+        TRY(series_add(&e->pool, &series, &colours, method,
+                       method_colour(csv_text(t, row, cols[0]))));
         plot_row(f, method, PANELS[0], (fgsf_stats_interval){median, median, p99}, 0);
         plot_row(f, method, PANELS[1], (fgsf_stats_interval){efficiency, efficiency, efficiency},
                  0);
@@ -249,6 +252,6 @@ const figure study_figures[] = {
     {"ablation", HAS_ABLATION, "gradient ablation, mean and 95 % interval", write_ablation,
      body_intervals, "intervals"},
     {"", HAS_OVERHEAD, "cost of a training step", write_overhead, body_intervals, "intervals"},
-    {"", HAS_CURVE, "computed by the theory driver", write_theory, body_curves, "curves"},
+    {"", HAS_CURVE, "numerical check of the theory", write_theory, body_curves, "curves"},
     {0},
 };

@@ -64,9 +64,9 @@ static fgsf_status write_cumulative(exporter *e, const group *g, plot *f) {
     return FGSF_OK;
 }
 
-// Draws columns of train.csv, one panel each.
+// Draws columns of train.csv, one panel each; a method that has nothing but zeros is left out.
 static fgsf_status write_columns(exporter *e, const group *g, plot *f, const char *const *columns,
-                                 size_t n, bool skip_zero) {
+                                 const char *const *titles, size_t n) {
     names panels = {0};
     names series = {0};
     names colours = {0};
@@ -79,9 +79,9 @@ static fgsf_status write_columns(exporter *e, const group *g, plot *f, const cha
             if (!arm_is_plain(&g->arms[i])) continue;
             TRY(diagnostic_curve(&e->pool, &g->arms[i], columns[k], &c));
             for (size_t j = 0; j < c.n; j++) top = fmax(top, c.y[j].high);
-            if (c.n == 0 || (skip_zero && top <= 0)) continue;
-            TRY(names_add(&e->pool, &panels, columns[k]));
-            TRY(put_curve(e, f, &g->arms[i], columns[k], &c, NAN, &series, &colours));
+            if (c.n == 0 || top <= 0) continue;
+            TRY(names_add(&e->pool, &panels, titles[k]));
+            TRY(put_curve(e, f, &g->arms[i], titles[k], &c, NAN, &series, &colours));
             last = fmax(last, c.x[c.n - 1]);
         }
     }
@@ -96,17 +96,18 @@ static fgsf_status write_columns(exporter *e, const group *g, plot *f, const cha
 
 static fgsf_status write_diagnostics(exporter *e, const group *g, plot *f) {
     static const char *const COLUMNS[] = {"bellman_residual", "grad_norm"};
-    TRY(write_columns(e, g, f, COLUMNS, 2, true));
+    static const char *const TITLES[] = {"Bellman residual, held-out transitions", "gradient norm"};
+    TRY(write_columns(e, g, f, COLUMNS, TITLES, 2));
     plot_text(f, "YLABEL", "mean over seeds, log scale");
     plot_number(f, "LOGY", 1);
     return FGSF_OK;
 }
 
-// Methods without priors record no share, or zero throughout, and are left out.
 static fgsf_status write_gpi_share(exporter *e, const group *g, plot *f) {
     static const char *const COLUMNS[] = {"gpi_share"};
-    TRY(write_columns(e, g, f, COLUMNS, 1, true));
-    plot_text(f, "YLABEL", "share of actions taken from a prior");
+    static const char *const TITLES[] = {"GPI share"};
+    TRY(write_columns(e, g, f, COLUMNS, TITLES, 1));
+    plot_text(f, "YLABEL", "share of sampled next states");
     plot_number(f, "LOGY", 0);
     return FGSF_OK;
 }
@@ -116,7 +117,7 @@ const figure training_figures[] = {
      write_cumulative, body_curves, "curves"},
     {"diagnostics", HAS_TRAIN, "Bellman residual and gradient norm", write_diagnostics, body_curves,
      "curves"},
-    {"gpi_share", HAS_TRAIN, "how often GPI acts by another task's policy", write_gpi_share,
+    {"gpi_share", HAS_TRAIN, "how often another task's policy is the best in GPI", write_gpi_share,
      body_curves, "curves"},
     {0},
 };

@@ -194,14 +194,16 @@ static fgsf_status map_groups(pool *p, size_t envs, group **list, size_t *n) {
     return FGSF_OK;
 }
 
-// Names a group after its file, without folder and ending.
-static fgsf_status file_groups(pool *p, const csv *files, size_t count, unsigned has, group **list,
-                               size_t *n) {
+// Names a group after its file below root, without the ending: bench/overhead.csv is
+// bench_overhead. The folder theory/ adds nothing to its files' names.
+static fgsf_status file_groups(pool *p, const char *root, const csv *files, size_t count,
+                               unsigned has, group **list, size_t *n) {
     for (size_t i = 0; i < count; i++) {
-        const char *slash = strrchr(files[i].path, '/');
-        const char *base = slash ? slash + 1 : files[i].path;
+        const char *path = files[i].path + strlen(root);
+        path += strspn(path, "/");
+        if (strncmp(path, "theory/", 7) == 0) path += 7;
         group g = {.source = &files[i], .has = has};
-        TRY(pool_printf(p, &g.name, "%.*s", (int)(strlen(base) - 4), base));
+        TRY(pool_printf(p, &g.name, "%.*s", (int)(strlen(path) - 4), path));
         g.title = csv_note(&files[i], "title");
         if (!g.title) g.title = g.name;
         TRY(new_group(p, list, n, g));
@@ -231,10 +233,10 @@ static fgsf_status tidy_names(pool *p, group *list, size_t n) {
     return FGSF_OK;
 }
 
-fgsf_status groups_make(pool *p, const corpus *c, group **out, size_t *n) {
+fgsf_status groups_make(pool *p, const char *root, const corpus *c, group **out, size_t *n) {
     TRY(env_groups(p, c, out, n));
     TRY(map_groups(p, *n, out, n));
-    TRY(file_groups(p, c->theory_curve, c->ntheory_curve, HAS_CURVE, out, n));
-    TRY(file_groups(p, c->overhead, c->noverhead, HAS_OVERHEAD, out, n));
+    TRY(file_groups(p, root, c->theory_curve, c->ntheory_curve, HAS_CURVE, out, n));
+    TRY(file_groups(p, root, c->overhead, c->noverhead, HAS_OVERHEAD, out, n));
     return tidy_names(p, *out, *n);
 }

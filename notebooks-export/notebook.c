@@ -126,7 +126,10 @@ static const char INTRODUCTION[] =
     "needed to run this notebook.\n\n"
     "Seeds are the unit: intervals are 95 % percentile bootstrap over whole seeds, and fewer than "
     "5 seeds are labelled `smoke`. IQM is the mean of the middle half of all seeds and tasks. "
-    "Published values were read off the paper's figures, so they carry a reading error.";
+    "p-values are not corrected for the number of comparisons: the first pairs are the question, "
+    "the "
+    "others are for orientation. Published values were read off the paper's figures, so they carry "
+    "a reading error.";
 
 static fgsf_status add_group(exporter *e, cJSON *cells, const char *about) {
     const char *text = NULL;

@@ -10,9 +10,27 @@
 
 #include "export.h"
 
-// The look of every figure, and the helpers that the bodies use: `in` picks the rows of one series
-// and panel, the other rows become undefined and are not drawn.
+// The look of every figure, and what the bodies build on: `get` is a column's value in the rows of
+// one series and panel, and undefined, so not drawn, in all others; `tic` doubles the % in a name,
+// because gnuplot takes the names on an axis for formats.
 static const char STYLE[] =
+    "is(column_name, value) = strcol(column_name) eq value\n"
+    "in(s, p) = is(SERIES_COLUMN, s) && is(PANEL_COLUMN, p)\n"
+    "get(s, p, column_name) = in(s, p) ? column(column_name) : NaN\n"
+    "hex(colour) = int('0x'.colour[2:7])\n"
+    "rgb(s) = int(sum [i=1:|SERIES|] (s eq SERIES[i] ? hex(COLOUR[i]) : 0))\n"
+    "tic(s) = strstrt(s, '%') \\\n"
+    "    ? s[1:strstrt(s, '%')].'%'.tic(s[strstrt(s, '%')+1:*]) : s\n"
+    "\n"
+    "do for [EXT in 'png svg'] {\n"
+    "reset\n"
+    "if (EXT eq 'png') {\n"
+    "    set terminal pngcairo size WIDTH,HEIGHT font 'DejaVu Sans,10' noenhanced\n"
+    "} else {\n"
+    "    set terminal svg size WIDTH,HEIGHT font 'DejaVu Sans,12' noenhanced "
+    "background rgb 'white'\n"
+    "}\n"
+    "set output NAME.'.'.EXT\n"
     "set encoding utf8\n"
     "set datafile separator comma\n"
     "set datafile columnheaders\n"
@@ -21,18 +39,7 @@ static const char STYLE[] =
     "set border 3 lc rgb '#444444'\n"
     "set grid lc rgb '#E6E6E6' lt 1 lw 1\n"
     "set style fill solid 1 noborder\n"
-    "set style line 1 lc rgb '#444444' dt 2 lw 1\n"
-    "set key noautotitle samplen 2 spacing 1.1\n"
-    "is(column_name, value) = strcol(column_name) eq value\n"
-    "in(s, p) = is(SERIES_COLUMN, s) && is(PANEL_COLUMN, p)\n"
-    "do for [EXT in 'png svg'] {\n"
-    "if (EXT eq 'png') {\n"
-    "    set terminal pngcairo size WIDTH,HEIGHT font 'DejaVu Sans,10' noenhanced\n"
-    "} else {\n"
-    "    set terminal svg size WIDTH,HEIGHT font 'DejaVu Sans,12' noenhanced "
-    "background rgb 'white'\n"
-    "}\n"
-    "set output NAME.'.'.EXT\n";
+    "unset key\n";
 
 static const char END[] = "unset output\n"
                           "}\n";
@@ -171,8 +178,7 @@ static fgsf_status write_script(exporter *e, const char *name, const char *title
     FILE *out = NULL;
     TRY(pool_printf(&e->pool, &path, "%s/figures/%s.gp", e->stage, name));
     TRY(file_open(path, &out));
-    fprintf(out, "# Draws %s.png and %s.svg from %s.csv. Run it in this folder: gnuplot %s.gp\n",
-            name, name, name, name);
+    fprintf(out, "# Draws the .png and the .svg from the .csv beside it: gnuplot %s.gp\n", name);
     fprintf(out, "NAME = '%s'\nDATA = '%s.csv'\nTITLE = ", name, name);
     put_quoted(out, title, false);
     fprintf(out, "\nWIDTH = %d\nHEIGHT = %d\n%s", f->width, f->height, defs);

@@ -39,6 +39,9 @@ static fgsf_status json_text(pool *p, const char *path, const cJSON *json, const
     if (!needed && (!item || cJSON_IsNull(item))) return FGSF_OK;
     if (!item) return fail_field(path, key, "is missing");
     if (!cJSON_IsString(item)) return fail_field(path, key, "is not a text");
+    for (const char *c = item->valuestring; *c; c++) {
+        if ((unsigned char)*c < ' ') return fail_field(path, key, "holds a control character");
+    }
     if (*item->valuestring == '\0') return needed ? fail_field(path, key, "is empty") : FGSF_OK;
     return pool_printf(p, out, "%s", item->valuestring);
 }
@@ -81,16 +84,20 @@ static fgsf_status read_table(pool *p, const char *dir, const char *name, csv *o
     return csv_read(p, path, out);
 }
 
+fgsf_status run_parse(pool *p, const char *path, const char *text, size_t size, run *out) {
+    cJSON *json = NULL;
+    TRY(json_parse(path, text, size, &json));
+    fgsf_status status = read_fields(p, path, json, out);
+    cJSON_Delete(json);
+    return status;
+}
+
 static fgsf_status read_run(pool *p, const char *dir, const char *path, corpus *out) {
     run r = {.dir = dir};
     char *text = NULL;
     size_t size = 0;
-    cJSON *json = NULL;
     TRY(file_read(p, path, &text, &size));
-    TRY(json_parse(path, text, size, &json));
-    fgsf_status status = read_fields(p, path, json, &r);
-    cJSON_Delete(json);
-    TRY(status);
+    TRY(run_parse(p, path, text, size, &r));
     if (strcmp(r.status, "done") == 0) {
         TRY(read_table(p, dir, "train.csv", &r.train));
         TRY(read_table(p, dir, "eval.csv", &r.eval));
@@ -121,7 +128,7 @@ static fgsf_status read_file(pool *p, const char *dir, const char *name, corpus 
     TRY(pool_printf(p, &path, "%s/%s", dir, name));
     if (strcmp(name, "run.json") == 0) return read_run(p, dir, path, out);
     if (!has_ending(name, ".csv")) return FGSF_OK;
-    if (strncmp(name, "overhead", 8) == 0) {
+    if (strcmp(name, "overhead.csv") == 0) {
         return add_table(p, path, &out->overhead, &out->noverhead);
     }
     if (strcmp(name, "theory.csv") == 0) return add_table(p, path, &out->theory, &out->ntheory);
@@ -151,8 +158,39 @@ static fgsf_status list_dir(pool *p, const char *path, names *out) {
     return status;
 }
 
+// The folders of an earlier export, which hold CSV files too.
+typedef struct results_folders {
+    struct stat at[3];
+    size_t n;
+} results_folders;
+
+static fgsf_status find_results(pool *p, const char *root, const char *results,
+                                results_folders *out) {
+    static const char *const NAMES[] = {"", "/figures", "/tables"};
+    struct stat top;
+    bool known = stat(root, &top) == 0;
+    for (size_t i = 0; i < 3; i++) {
+        const char *path = NULL;
+        struct stat *at = &out->at[out->n];
+        TRY(pool_printf(p, &path, "%s%s", results, NAMES[i]));
+        if (stat(path, at) != 0) continue;
+        bool is_root = known && at->st_dev == top.st_dev && at->st_ino == top.st_ino;
+        if (!is_root) out->n++;
+    }
+    return FGSF_OK;
+}
+
+static bool is_results(const results_folders *results, const struct stat *info) {
+    for (size_t i = 0; i < results->n; i++) {
+        const struct stat *at = &results->at[i];
+        if (at->st_dev == info->st_dev && at->st_ino == info->st_ino) return true;
+    }
+    return false;
+}
+
 // Symbolic links to directories are not followed, so that a link upwards cannot lead in circles.
-static fgsf_status walk(pool *p, const char *dir, int depth, corpus *out) {
+static fgsf_status walk(pool *p, const char *dir, int depth, const results_folders *results,
+                        corpus *out) {
     names entries = {0};
     TRY(list_dir(p, dir, &entries));
     for (size_t i = 0; i < entries.n; i++) {
@@ -162,15 +200,17 @@ static fgsf_status walk(pool *p, const char *dir, int depth, corpus *out) {
         if (lstat(path, &info) != 0) continue;
         if (!S_ISDIR(info.st_mode)) {
             TRY(read_file(p, dir, entries.v[i], out));
-        } else if (depth < MAX_DEPTH) {
-            TRY(walk(p, path, depth + 1, out));
+        } else if (depth < MAX_DEPTH && !is_results(results, &info)) {
+            TRY(walk(p, path, depth + 1, results, out));
         }
     }
     return FGSF_OK;
 }
 
-fgsf_status runs_read(pool *p, const char *root, corpus *out) {
-    TRY(walk(p, root, 0, out));
+fgsf_status runs_read(pool *p, const char *root, const char *results, corpus *out) {
+    results_folders folders = {0};
+    TRY(find_results(p, root, results, &folders));
+    TRY(walk(p, root, 0, &folders, out));
     if (out->nruns + out->noverhead + out->ntheory + out->ntheory_curve == 0) {
         return fgsf_fail(FGSF_ERR_IO, "%s: no run.json, overhead.csv or theory.csv below it", root);
     }

@@ -235,13 +235,12 @@ static fgsf_status run_curve(pool *p, const csv *t, const char *task, double **x
         if (strcmp(csv_text(t, row, task_col), task) != 0) continue;
         TRY(csv_number(t, row, step_col, &step));
         TRY(csv_number(t, row, reward_col, &reward));
-        if (*n == 1 && step == 0.0) continue; // the start is there already
-        if (step <= (*x)[*n - 1]) {
-            return csv_fail(t, row, step_col, "does not exceed the row before of the same task");
+        if (step < (*x)[*n - 1]) {
+            return csv_fail(t, row, step_col, "lies before the last row of the same task");
         }
-        (*x)[*n] = step;
-        (*y)[*n] = reward;
-        (*n)++;
+        if (step > (*x)[*n - 1]) (*n)++; // else the later row of the same step replaces the earlier
+        (*x)[*n - 1] = step;
+        (*y)[*n - 1] = reward;
     }
     if (*n < 2) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: no steps of task %s", t->path, task);

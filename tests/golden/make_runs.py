@@ -139,7 +139,7 @@ def main():
     for method, skill in METHODS.items():
         for seed in range(6 if "sfrql" in method else 5):
             make_run(out, "four_rooms", method, seed, skill, 6, 10000, 300, 5, held_out=4,
-                     picture=None if "dqn" in method else "map")
+                     picture="map" if method == "fg-sfrql" else None)
     make_run(out, "four_rooms", "dqn", 5, 0.1, 6, 10000, 300, 5, status="diverged")
     for method in ("dqn", "fg-dqn", "sfrql", "fg-sfrql"):
         for seed in range(3):

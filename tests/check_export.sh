@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# The exporter on made-up runs of every kind: complete, the same twice, scripts that stand alone, a
+# notebook that is valid and runs, and bad input that ends with exit code 2, one line and an
+# untouched folder. Without Jupyter the notebook is not run and the test counts as skipped.
+set -euo pipefail
+
+export_bin=$FGSF_BUILD/notebooks-export/export
+python=/usr/bin/python3
+work="$(mktemp -d)/with space"
+mkdir "$work"
+trap 'rm -rf "${work%/*}"' EXIT
+cd "$work"
+
+fail() {
+    echo "export: $*"
+    exit 1
+}
+
+command -v gnuplot >/dev/null || exit 77
+[ -x $python ] || exit 77
+$python "$FGSF_SOURCE/tests/golden/make_runs.py" runs
+
+# ---- complete, repeatable, standing alone ------------------------------------------------------
+
+"$export_bin" runs -o "out 1" >made
+"$export_bin" runs/reacher -o "out 2" >/dev/null
+for folder in figures tables; do
+    for file in "out 2/$folder"/*; do cmp "$file" "out 1/$folder/${file##*/}"; done
+done
+
+for kind in cumulative diagnostics gpi_share evaluation zero_shot iqm profile improvement averaging \
+    ablation fg-sfrql_policy_map; do
+    grep -q "^figure *figures/four_rooms_$kind.png" made || fail "no figure four_rooms_$kind"
+done
+for name in point_maze_umaze_trajectories reacher_trajectories overhead theory_baird; do
+    grep -q "^figure *figures/$name.png" made || fail "no figure $name"
+done
+for name in four_rooms_summary four_rooms_comparisons reacher_evaluation overhead theory; do
+    grep -q "^table *tables/$name.md" made || fail "no table $name"
+done
+grep -q "^note *four_rooms dqn: 1 unfinished" made || fail "the diverged run is not named"
+for script in "out 1"/figures/*.gp; do
+    for ending in png svg csv; do
+        [ -s "${script%.gp}.$ending" ] || fail "${script%.gp}.$ending is missing or empty"
+    done
+done
+grep -q smoke "out 1/figures/reacher_iqm.gp" || fail "three seeds are not labelled smoke"
+! grep -q smoke "out 1/figures/four_rooms_iqm.gp" || fail "five seeds are labelled smoke"
+grep -q '^sfrql,0,6,,.*,52,' "out 1/tables/four_rooms_cumulative_reward.csv" ||
+    fail "the paper's value is not beside ours"
+
+mkdir alone
+cp "out 1/figures/four_rooms_cumulative."{gp,csv} alone
+(cd alone && gnuplot four_rooms_cumulative.gp 2>log && [ ! -s log ] || fail "$(cat log)")
+cmp alone/four_rooms_cumulative.svg "out 1/figures/four_rooms_cumulative.svg"
+
+# ---- names that gnuplot, CSV and Markdown could trip over ---------------------------------------
+
+$python - <<'PYTHON'
+import json, pathlib, shutil
+source = pathlib.Path("runs/reacher/dqn/seed-0")
+for k, name in enumerate(["it's_a^{b}", 'quo"te, comma', "back\\slash|pipe", "50%d @x $y `z`"]):
+    target = pathlib.Path(f"odd/{k}")
+    shutil.copytree(source, target)
+    run = json.loads((target / "run.json").read_text())
+    run["method"], run["env"] = name, "an env/with: odd_name"
+    (target / "run.json").write_text(json.dumps(run))
+PYTHON
+"$export_bin" odd -o odd-out >made
+[ "$(grep -c '^figure' made)" -ge 6 ] || fail "odd names: $(cat made)"
+
+# ---- bad input ---------------------------------------------------------------------------------
+
+mkdir kept
+echo precious >kept/notebook.ipynb
+
+# bad FILE WORD COMMAND: after COMMAND spoilt FILE of a run, the export must say so and name WORD.
+bad() {
+    local file=$1 word=$2 code=0
+    shift 2
+    rm -rf spoilt
+    mkdir -p spoilt/reacher/dqn
+    cp -r runs/reacher/dqn/seed-0 spoilt/reacher/dqn/
+    (cd spoilt/reacher/dqn/seed-0 && "$@")
+    "$export_bin" spoilt -o kept >out 2>err || code=$?
+    [ $code = 2 ] || fail "$file, $*: exit code $code"
+    [ "$(wc -l <err)" = 1 ] || fail "$file, $*: not one line: $(cat err)"
+    grep -qF "$file" err && grep -qF -- "$word" err || fail "$file, $*: unclear: $(cat err)"
+    [ "$(cat kept/notebook.ipynb)" = precious ] && [ "$(ls -A kept)" = notebook.ipynb ] ||
+        fail "$file, $*: the folder was touched"
+}
+bad run.json "run.json:3" truncate -s 40 run.json
+bad run.json "'seed'" sed -i 's/"seed": 0/"seed": -1/' run.json
+bad run.json "'seed'" sed -i 's/"seed": 0/"seed": "a"/' run.json
+bad run.json "'method'" sed -i '/"method"/d' run.json
+bad run.json "'env'" sed -i 's/"env": "reacher"/"env": 7/' run.json
+bad run.json "'schema'" sed -i 's,fgsf.run/1,fgsf.run/2,' run.json
+bad run.json "same run" cp -r . ../seed-again
+bad train.csv "train.csv:5: column 'cum_reward': 'abc'" sed -i '5s/.*/800,0,80000,abc,1,1,1,1,/' train.csv
+bad train.csv "train.csv:5: column 'cum_reward': 'nan'" sed -i '5s/.*/800,0,80000,nan,1,1,1,1,/' train.csv
+bad train.csv "train.csv:5: 3 fields" sed -i '5s/.*/1,2,3/' train.csv
+bad train.csv "cut short" truncate -s -3 train.csv
+bad train.csv "'task_step'" sed -i 's/task_step/step_task/' train.csv
+bad train.csv "train.csv:6: column 'task_step'" sed -i '6s/^[^,]*,0,[^,]*,/9,0,1,/' train.csv
+bad train.csv "train.csv:3: a control character" sed -i '3s/,/\x00/' train.csv
+bad train.csv "occurs twice" sed -i '1s/loss/step/' train.csv
+bad eval.csv "not even a header" truncate -s 0 eval.csv
+bad eval.csv "eval.csv:3: column 'return'" sed -i '3s/.*/0,1,learned,0,,80,1/' eval.csv
+bad eval.csv "eval.csv:3: a quoted field" sed -i '3s/.*/"0,1,learned,0,,80,1/' eval.csv
+bad eval.csv "eval.csv" sh -c 'rm eval.csv && mkdir eval.csv'
+bad trajectory.csv "'episode'" sed -i '1s/episode/ep/' trajectory.csv
+bad policy_map.csv "policy_map.csv" sh -c 'printf "task,row,col,action,prior,q\n0,1,1,x,0,1\n" >policy_map.csv'
+
+# A seed that lacks a task which another one has.
+missing_task() {
+    cp -r . ../seed-1
+    sed -i 's/"seed": 0/"seed": 1/' ../seed-1/run.json
+    sed -i '/^3,/d' ../seed-1/eval.csv
+}
+bad eval.csv "no episode of task 3" missing_task
+
+# usage WORD ARGS...: wrong arguments, one line that says WORD. Programs are found in $programs.
+programs=$PATH
+usage() {
+    local word=$1 code=0
+    shift
+    PATH=$programs "$export_bin" "$@" >out 2>err || code=$?
+    [ $code = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q -- "$word" err ||
+        fail "$*: exit code $code, $(cat err)"
+}
+mkdir empty
+touch file
+usage "no run.json" empty -o kept
+usage "nowhere" nowhere -o kept
+usage "OUT" runs
+usage "folder of runs" -o kept
+usage "unknown option" runs -o kept --wrong
+usage "file" runs -o file/below
+"$export_bin" --help | grep -q usage
+programs=$work/empty
+usage "gnuplot is not installed" runs -o kept
+[ "$(ls -A kept)" = notebook.ipynb ] || fail "something is left behind: $(ls -A kept)"
+
+# ---- the notebook ------------------------------------------------------------------------------
+
+$python -c 'import nbformat, nbconvert, ipykernel, pandas, matplotlib' 2>/dev/null || exit 77
+cd "out 1"
+$python - <<'PYTHON'
+import nbformat
+notebook = nbformat.read("notebook.ipynb", as_version=4)
+nbformat.validate(notebook)
+assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5), "not nbformat 4.5"
+images = [o for c in notebook.cells for o in c.get("outputs", []) if "image/png" in o["data"]]
+assert len(images) >= 25, f"only {len(images)} figures are embedded"
+PYTHON
+$python -m nbconvert --to notebook --execute --output executed.ipynb notebook.ipynb >../log 2>&1 ||
+    fail "the notebook does not run: $(tail -5 ../log)"
+$python - <<'PYTHON'
+import nbformat
+before = nbformat.read("notebook.ipynb", as_version=4)
+after = nbformat.read("executed.ipynb", as_version=4)
+for old, new in zip(before.cells, after.cells):
+    had = any("image/png" in o.get("data", {}) for o in old.get("outputs", []))
+    has = any("image/png" in o.get("data", {}) for o in new.get("outputs", []))
+    assert had == has, f"not drawn again: {old.source}"
+    assert not any(o.output_type == "error" for o in new.get("outputs", []))
+PYTHON

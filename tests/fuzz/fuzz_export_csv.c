@@ -1,0 +1,46 @@
+// Fuzzes the exporter's CSV reader: whatever is accepted must hold as many fields in every row as
+// the header, and whatever is refused must leave a message of one line.
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../notebooks-export/csv.c"
+#include "../../notebooks-export/pool.c"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds) {
+    if (!holds) abort();
+}
+
+static void read_all(const csv *t) {
+    for (size_t row = 0; row < t->rows; row++) {
+        for (size_t col = 0; col < t->cols; col++) {
+            double x = 0;
+            require(csv_text(t, row, col) != NULL);
+            if (csv_number(t, row, col, &x) == FGSF_OK) require(isfinite(x));
+            if (csv_maybe(t, row, col, &x) != FGSF_OK) {
+                require(!strpbrk(fgsf_last_error(), "\r\n"));
+            }
+        }
+    }
+    csv_note(t, "title");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    pool p = {0};
+    csv t = {0};
+    char *text = NULL;
+    require(pool_get(&p, size + 1, 1, &text) == FGSF_OK);
+    memcpy(text, data, size);
+    if (csv_parse(&p, "fuzz", text, size, &t) == FGSF_OK) {
+        require(t.cols > 0);
+        read_all(&t);
+    } else {
+        require(t.cols == 0 && *fgsf_last_error());
+    }
+    pool_free(&p);
+    return 0;
+}

@@ -1,0 +1,33 @@
+// Fuzzes the exporter's reader of run.json: whatever is accepted must name a run, and whatever is
+// refused must leave a message.
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../notebooks-export/pool.c"
+#include "../../notebooks-export/csv.c"
+#include "../../notebooks-export/runs.c"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds) {
+    if (!holds) abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    pool p = {0};
+    run r = {0};
+    char *text = NULL;
+    require(pool_get(&p, size + 1, 1, &text) == FGSF_OK);
+    memcpy(text, data, size);
+    if (run_parse(&p, "fuzz", text, size, &r) == FGSF_OK) {
+        require(*r.env && *r.method && *r.status && r.seed >= 0);
+        require(!r.cell || *r.cell);
+    } else {
+        require(*fgsf_last_error());
+    }
+    pool_free(&p);
+    return 0;
+}
