@@ -44,7 +44,8 @@ static const char HELP[] =
     "  --act                one decision\n"
     "  --scaling            against batch, tasks, hidden width, features and replay\n"
     "  --parallel P         P runs at once against one alone\n"
-    "  --peer               the same updates in PyTorch, in turns with ours\n";
+    "  --peer               the same updates in PyTorch, in turns with ours\n"
+    "  --peer-style S       how it is written: best (parameters in flat tensors) or plain (best)\n";
 
 static bool read_number(const char *flag, const char *text, long min, long max, long *out) {
     char *end = NULL;
@@ -117,6 +118,9 @@ static bool read_flag(arguments *a, const char *flag, const char *value) {
     } else if (strcmp(flag, "--set") == 0 && strchr(value, '=') &&
                o->num_sets < FGSF_OVERHEAD_MAX_SETS) {
         o->sets[o->num_sets++] = value;
+    } else if (strcmp(flag, "--peer-style") == 0 &&
+               (strcmp(value, "best") == 0 || strcmp(value, "plain") == 0)) {
+        o->peer_style = value;
     } else if (strcmp(flag, "--format") == 0 &&
                (strcmp(value, "csv") == 0 || strcmp(value, "table") == 0)) {
         o->table = strcmp(value, "table") == 0;
@@ -191,7 +195,8 @@ int main(int argc, char **argv) {
         }
     }
     static arguments a = {
-        .options = {.preset = "compat", .batch = 64, .warmup = 50, .table = true}};
+        .options = {
+            .preset = "compat", .peer_style = "best", .batch = 64, .warmup = 50, .table = true}};
     if (!read_arguments(argc, argv, &a)) {
         return 2;
     }

@@ -12,6 +12,7 @@
 
 typedef struct fgsf_overhead_options {
     const char *preset;
+    const char *peer_style; // of --peer: plain or best
     const char *methods[FGSF_OVERHEAD_MAX_METHODS];
     int num_methods;
     long batch, tasks, replay; // replay 0: the batch, and at least 1000

@@ -14,6 +14,7 @@
 
 #define PROGRAM "overhead"
 #define CHUNK 10
+#define GREETING 256
 
 double fgsf_overhead_authors(const char *method, long batch, long tasks) {
     static const struct {
@@ -44,8 +45,31 @@ typedef struct peer {
     double updates;
 } peer;
 
+// Writes networks (per layer weights, then biases) and scoring vectors as plain floats, so that the
+// peer starts where we do: how many updates a step takes depends on them.
+static bool write_start(const fgsf_bench *bench, char *path) {
+    const fgsf_agent *agent = fgsf_trainer_agent(fgsf_bench_trainer(bench));
+    const fgsf_network_shape *shape = fgsf_agent_shape(agent);
+    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
+    int num_layers = fgsf_network_layers(shape, layers), policies = fgsf_agent_num_policies(agent);
+    int file = mkstemp(path);
+    FILE *out = file < 0 ? NULL : fdopen(file, "wb");
+    for (int k = 0; k < policies && out; k++) {
+        const float *flat = fgsf_network_parameters(fgsf_agent_network(agent, k));
+        for (int l = 0; l < num_layers; l++) {
+            size_t width = (size_t)layers[l].out;
+            fwrite(flat + layers[l].weights, sizeof(float), width * (size_t)layers[l].in, out);
+            fwrite(flat + layers[l].biases, sizeof(float), width, out);
+        }
+    }
+    for (int task = 0; task < policies && out; task++) {
+        fwrite(fgsf_agent_rho(agent, task), sizeof(float), (size_t)shape->features, out);
+    }
+    return out && fclose(out) == 0;
+}
+
 static void start_python(const fgsf_overhead_options *o, const char *method, const char *script,
-                         int in, int out) {
+                         const char *start, int in, int out) {
     char batch[32], tasks[32], warmup[32], replay[32];
     const char *python = getenv("FGSF_PYTHON") ? getenv("FGSF_PYTHON") : "/usr/bin/python3";
     snprintf(batch, sizeof batch, "%ld", o->batch);
@@ -55,7 +79,8 @@ static void start_python(const fgsf_overhead_options *o, const char *method, con
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     execl(python, python, script, "--serve", "--method", method, "--batch", batch, "--tasks", tasks,
-          "--warmup", warmup, "--replay", replay, (char *)NULL);
+          "--warmup", warmup, "--replay", replay, "--style", o->peer_style, "--start", start,
+          (char *)NULL);
     fprintf(stderr, PROGRAM ": --peer: cannot start %s: %s\n", python, strerror(errno));
     _exit(2);
 }
@@ -69,7 +94,7 @@ static void close_peer(peer *p) {
 
 // Starts the peer and reads its greeting, a line about its versions.
 static bool open_peer(const fgsf_overhead_options *o, const char *method, const char *script,
-                      peer *p, char *greeting, int size) {
+                      const char *start, peer *p, char greeting[GREETING]) {
     int to[2], from[2];
     *p = (peer){.ms = calloc((size_t)o->steps, sizeof(double))};
     if (!p->ms || pipe(to) != 0 || pipe(from) != 0) {
@@ -80,13 +105,13 @@ static bool open_peer(const fgsf_overhead_options *o, const char *method, const 
     if (p->pid == 0) {
         close(to[1]);
         close(from[0]);
-        start_python(o, method, script, to[0], from[1]);
+        start_python(o, method, script, start, to[0], from[1]);
     }
     close(to[0]);
     close(from[1]);
     p->to = fdopen(to[1], "w");
     p->from = fdopen(from[0], "r");
-    return p->pid > 0 && p->to && p->from && fgets(greeting, size, p->from);
+    return p->pid > 0 && p->to && p->from && fgets(greeting, GREETING, p->from);
 }
 
 // Asks for `steps` steps; the answer is the updates made and the milliseconds of each step.
@@ -110,18 +135,19 @@ typedef struct pair {
 } pair;
 
 static bool measure_pair(const fgsf_overhead_options *o, const char *method, const char *script,
-                         pair *out, char *greeting, int size) {
+                         pair *out, char greeting[GREETING]) {
     static fgsf_config cfg;
+    char start[] = "/tmp/fgsf_overhead_XXXXXX";
     fgsf_bench *bench = NULL;
     peer p = {0};
     fgsf_bench_setup setup = {o->replay, (int)o->steps, (int)o->warmup};
     bool good = fgsf_overhead_configure(o, method, &cfg);
-    if (good && !(good = open_peer(o, method, script, &p, greeting, size))) {
-        close_peer(&p); // has said why
-        return false;
-    }
-    if (good && !(good = fgsf_bench_open(&cfg, &setup, &bench))) {
+    if (good && !(good = fgsf_bench_open(&cfg, &setup, &bench) && write_start(bench, start))) {
         fprintf(stderr, PROGRAM ": %s\n", fgsf_last_error());
+    }
+    if (good) {
+        good = open_peer(o, method, script, start, &p, greeting); // says itself what is wrong
+        unlink(start);
     }
     for (int left = (int)o->steps; left > 0 && good; left -= CHUNK) {
         int steps = left < CHUNK ? left : CHUNK;
@@ -150,7 +176,7 @@ static void print_pair(FILE *out, bool table, const char *method, const pair *p,
 int fgsf_overhead_peer(const fgsf_overhead_options *o, const char *script) {
     const char *header = "method,ours_ms,torch_ms,ratio,updates_per_step,torch_updates_per_step,"
                          "efficiency,authors_ms,authors_ratio\n";
-    char greeting[256];
+    char greeting[GREETING];
     signal(SIGPIPE, SIG_IGN);
     FILE *csv = fgsf_overhead_open_csv(o);
     if (o->csv && !csv) {
@@ -160,7 +186,7 @@ int fgsf_overhead_peer(const fgsf_overhead_options *o, const char *script) {
     bool good = true;
     for (int m = 0; m < o->num_methods && good; m++) {
         pair p;
-        good = measure_pair(o, o->methods[m], script, &p, greeting, (int)sizeof greeting);
+        good = measure_pair(o, o->methods[m], script, &p, greeting);
         if (good && m == 0 && o->table) {
             printf("batch %ld, %ld tasks, preset compat, one thread each, median ms per step; "
                    "ours with kernels %s, %s",
