@@ -3,6 +3,8 @@
 
 #include "learner.h"
 
+#define PREFETCH 8 // pairs ahead
+
 // y of a transition: phi for psi, the one-hot of its event for xi, the reward for DQN.
 static void write_target(const fgsf_learner *l, const fgsf_transition *t, float *y) {
     const fgsf_agent *agent = l->agent;
@@ -66,6 +68,9 @@ void fgsf_learner_sample(fgsf_learner *l) {
     }
     l->pairs = 0;
     for (int b = 0; b < l->max_pairs; b++) {
+        if (b + PREFETCH < l->max_pairs) {
+            fgsf_replay_prefetch(l->replay, l->slots[b + PREFETCH]);
+        }
         int present = l->averaging ? find_samples(l, l->slots[b]) : 1;
         if (present > 0) {
             gather(l, l->pairs++, l->slots[b], l->averaging ? l->matches : &l->slots[b], present);

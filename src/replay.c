@@ -184,6 +184,25 @@ fgsf_transition fgsf_replay_at(const fgsf_replay *r, int64_t slot) {
                              .task = r->task[i]};
 }
 
+static void prefetch(const void *data, size_t size) {
+    for (size_t at = 0; at < size + 63; at += 64) {
+        __builtin_prefetch((const char *)data + at);
+    }
+}
+
+void fgsf_replay_prefetch(const fgsf_replay *r, int64_t slot) {
+    size_t i = (size_t)slot;
+    size_t states = (size_t)r->params.state_size, features = (size_t)r->params.num_features;
+    prefetch(r->s + i * states, states * sizeof(float));
+    prefetch(r->s_next + i * states, states * sizeof(float));
+    prefetch(r->phi + i * features, features * sizeof(float));
+    const void *const scalars[] = {&r->reward[i], &r->discount[i], &r->action[i], &r->event[i],
+                                   &r->task[i]};
+    for (size_t k = 0; k < sizeof scalars / sizeof *scalars; k++) {
+        __builtin_prefetch(scalars[k]);
+    }
+}
+
 void fgsf_replay_sample(const fgsf_replay *replay, fgsf_rng *rng, int n, int64_t *slots) {
     for (int i = 0; i < n; i++) {
         slots[i] = (int64_t)fgsf_rng_below(rng, (uint64_t)replay->count);

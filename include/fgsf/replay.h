@@ -60,6 +60,9 @@ FGSF_API int64_t fgsf_replay_last(const fgsf_replay *replay);
 // Returns a transition; its pointers stay valid until the slot is overwritten.
 FGSF_API fgsf_transition fgsf_replay_at(const fgsf_replay *replay, int64_t slot);
 
+// Brings a transition into the cache ahead of fgsf_replay_at: a large replay lies in main memory.
+FGSF_API void fgsf_replay_prefetch(const fgsf_replay *replay, int64_t slot);
+
 // Draws n slots uniformly with replacement; the replay must not be empty.
 FGSF_API void fgsf_replay_sample(const fgsf_replay *replay, fgsf_rng *rng, int n, int64_t *slots);
 
