@@ -6,6 +6,7 @@
 // study cannot run, 2 for a wrong command line.
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "blas_kernel.h"
 #include "theory.h"
@@ -25,7 +26,7 @@ static void usage(FILE *out) {
     }
     fprintf(out, "    %-12s the same as no name: every study\n\n", "all");
     fprintf(out, "    --csv FILE    write study,quantity,expected,measured,tolerance,pass\n"
-                 "    --curves DIR  write theory_STUDY.csv (series,x,y) into an existing folder\n"
+                 "    --curves DIR  write theory_STUDY.csv (series,x,y), for the figures\n"
                  "    --quick       leave out the runs that take seconds\n"
                  "    --help        this text\n");
 }
@@ -69,6 +70,7 @@ static bool parse(int argc, char **argv, options *o) {
 
 static void run_studies(const options *o, theory_report *report) {
     report->status = fgsf_device_open("auto", &report->device);
+    if (o->curves) mkdir(o->curves, 0777); // where that fails, opening a file in it does, too
     if (o->csv && report->status == FGSF_OK) {
         report->csv = fopen(o->csv, "w");
         if (!report->csv) report->status = fgsf_fail(FGSF_ERR_IO, "%s: cannot be written", o->csv);

@@ -400,6 +400,27 @@ TEST four_rooms_distances_are_the_solved_ones(void) {
     PASS();
 }
 
+// A row that fails is counted and written as it was measured.
+TEST failing_rows_are_reported(void) {
+    static const theory_study study = {.name = "none"};
+    char text[512] = {0};
+    FILE *file = tmpfile();
+    ASSERT(file);
+    theory_report report = {.csv = file, .study = &study};
+    theory_equal(&report, 1.0, 1.5, 0.25, "one, %d", 2);
+    theory_at_most(&report, 1.0, 1.0, "bounded");
+    theory_at_least(&report, 1.0, NAN, "not a number");
+    ASSERT_EQ(3, report.rows);
+    ASSERT_EQ(2, report.failed);
+    rewind(file);
+    ASSERT(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    ASSERT_STR_EQ("none,\"one, 2\",1,1.5,0.25,false\nnone,\"bounded (at most)\",1,1,0,true\n"
+                  "none,\"not a number (at least)\",1,nan,0,false\n",
+                  text);
+    PASS();
+}
+
 // The library's half. The long runs (Adam on a network, 100,000 episodes) are left to the driver.
 TEST studies_pass(void) {
     theory_report report = {.out = stdout, .quick = true};
@@ -425,6 +446,7 @@ int main(int argc, char **argv) {
     RUN_TEST(baird_follows_the_table);
     RUN_TEST(improvement_holds_in_double);
     RUN_TEST(four_rooms_distances_are_the_solved_ones);
+    RUN_TEST(failing_rows_are_reported);
     RUN_TEST(studies_pass);
     GREATEST_MAIN_END();
 }

@@ -60,10 +60,17 @@ static void add_branching(theory_problem *p, const setup *m, double probability,
     }
 }
 
-static void add_expected_loss(theory_problem *p, const setup *m, const sampling *e) {
-    // The gradient's sample of critic_only is the first: its branch is enumerated
-    // apart.
+// The expected loss of an estimator on a setup, as a problem for the graph.
+static void open_expected(theory_report *report, const setup *m, const sampling *e,
+                          theory_problem *p) {
+    // The gradient's sample of critic_only is the first: its branch is enumerated apart.
     int first = e->estimator == FGSF_SPLIT ? e->first : e->estimator == FGSF_CRITIC_ONLY ? 1 : 0;
+    fgsf_bellman_params params = theory_table(3, 1, 1, (first + 1) * (e->n - first + 1) + 2);
+    params.samples = e->n;
+    params.estimator = e->estimator;
+    params.split = e->first;
+    params.grad_mix = e->eta;
+    theory_problem_open(report, &params, p);
     for (int i = 0; i <= first; i++) {
         for (int k = 0; k <= e->n - first; k++) {
             add_branching(p, m, binomial(first, i) * binomial(e->n - first, k), first, i, k);
@@ -76,18 +83,38 @@ static void add_expected_loss(theory_problem *p, const setup *m, const sampling 
 
 // Descends the expected loss from zero to where it stops.
 static void minimise(theory_report *report, const setup *m, const sampling *e, double x[3]) {
-    int first = e->estimator == FGSF_SPLIT ? e->first : e->estimator == FGSF_CRITIC_ONLY ? 1 : 0;
-    fgsf_bellman_params params = theory_table(3, 1, 1, (first + 1) * (e->n - first + 1) + 2);
-    params.samples = e->n;
-    params.estimator = e->estimator;
-    params.split = e->first;
-    params.grad_mix = e->eta;
     theory_problem p;
-    theory_problem_open(report, &params, &p);
-    add_expected_loss(&p, m, e);
+    open_expected(report, m, e, &p);
     for (int k = 0; k < m->steps; k++) theory_step(&p, m->alpha);
     for (int s = 0; s < 3; s++) x[s] = theory_get(&p, s, 0, 0);
     theory_problem_close(&p);
+}
+
+// At the exact values the mean error is 0, so what is left of the loss is the variance term,
+// d gamma^2 (x1 - x2)^2 / 8N = 3.375 / N, and of the gradient its derivative, 0.675 / N.
+static void variance_term(theory_report *report) {
+    const sampling cases[] = {{"shared", FGSF_SHARED, 1.0, 1, 0},
+                              {"shared", FGSF_SHARED, 1.0, 5, 0},
+                              {"critic_only", FGSF_CRITIC_ONLY, 1.0, 5, 0},
+                              {"split", FGSF_SPLIT, 1.0, 2, 1},
+                              {"split", FGSF_SPLIT, 1.0, 5, 4},
+                              {"semi-gradient", FGSF_SHARED, 0.0, 1, 0}};
+    for (int i = 0; i < 6; i++) {
+        const sampling *e = &cases[i];
+        theory_problem p;
+        open_expected(report, &LONG, e, &p);
+        for (int s = 0; s < 3; s++) theory_set(&p, s, 0, 0, LONG.truth[s]);
+        double loss = theory_loss(&p), slope = NAN;
+        if (report->status == FGSF_OK) slope = fgsf_bellman_gradient(p.bellman)[1];
+        bool biased = e->estimator != FGSF_SPLIT && e->eta > 0.0;
+        if (e->estimator == FGSF_SHARED) {
+            theory_equal(report, 3.375 / e->n, loss, 1e-4,
+                         "T4 B: %s, N = %d, loss at the exact values", e->name, e->n);
+        }
+        theory_equal(report, biased ? 0.675 / e->n : 0.0, slope, 1e-4,
+                     "T4 B: %s, N = %d, slope along x(s1) there", e->name, e->n);
+        theory_problem_close(&p);
+    }
 }
 
 // The minimiser in closed form. For A, x_B = 1 - 1/(2(N+1)); for B, with c =
@@ -187,6 +214,7 @@ static void other_estimators(theory_report *report) {
 }
 
 void theory_bias(theory_report *report) {
+    variance_term(report);
     shared_tables(report);
     asymptotic_rate(report);
     other_estimators(report);

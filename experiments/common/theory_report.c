@@ -13,7 +13,7 @@ const theory_study theory_studies[] = {
      theory_descent, NULL, NULL, NULL},
     {"bias", "one next state per update biases the full gradient; 1/N and the cure", theory_bias,
      "Bias of the full gradient, long horizon", "next-state samples N",
-     "error of x(s1), exactly 10"},
+     "error of x(s1), which is 10"},
     {"baird", "the semi-gradient diverges where the full gradient stays bounded", theory_baird,
      "Baird's counterexample", "sweeps", "norm of the weights"},
     {"gpi", "generalised policy improvement and its transfer bound", theory_gpi, NULL, NULL, NULL},
