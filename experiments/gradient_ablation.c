@@ -129,9 +129,13 @@ static bool listed(const char *list, const char *name) {
     return false;
 }
 
-// Returns the first name of the list that no cell has, or NULL.
+// Returns whether every name of the list is a cell's; else says which is not.
 static bool all_exist(const char *list) {
-    char copy[1024];
+    char copy[2048];
+    if (strlen(list) >= sizeof copy || strspn(list, ",") == strlen(list)) {
+        if (*list) fprintf(stderr, "gradient_ablation: --cells '%.80s': no list of cells\n", list);
+        return !*list;
+    }
     snprintf(copy, sizeof copy, "%s", list);
     for (char *name = strtok(copy, ","); name; name = strtok(NULL, ",")) {
         bool found = false;

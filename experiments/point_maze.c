@@ -11,7 +11,7 @@ static const char *const methods[] = {
     "dqn", "fg-dqn", "sfrql", "fg-sfrql", "fg-sfrql-random", "fg-sfrql-average", NULL,
 };
 
-static const char *layout = "umaze";
+static const char *layout = "";
 
 static const fgsf_cli_flag flags[] = {
     {"--layout", "NAME", "umaze (default), medium or large", &layout},
@@ -37,14 +37,25 @@ int main(int argc, char **argv) {
     if (code != FGSF_CLI_RUN) {
         return code;
     }
+    // A layout that --config or --set names counts as much as --layout's.
+    const fgsf_setting chosen = {NULL, NULL, "env.layout", layout};
+    const int given = *layout != '\0';
+    fgsf_config cfg;
+    if (!fgsf_cli_config(&cli, cli.methods[0], &chosen, given, &cfg)) {
+        return FGSF_CLI_BAD;
+    }
+    if (given && strcmp(cfg.env.layout, layout) != 0) {
+        fprintf(stderr, "point_maze: --layout '%.80s': --config or --set says %s\n", layout,
+                cfg.env.layout);
+        return FGSF_CLI_BAD;
+    }
     if (cli.out == cli.out_text) { // each layout has an OUT of its own
         size_t used = strlen(cli.out_text);
-        snprintf(cli.out_text + used, sizeof cli.out_text - used, "-%.32s", layout);
+        snprintf(cli.out_text + used, sizeof cli.out_text - used, "-%.32s", cfg.env.layout);
     }
-    const fgsf_setting chosen = {NULL, NULL, "env.layout", layout};
     fgsf_variant variants[FGSF_CLI_MAX_METHODS];
     for (int m = 0; m < cli.num_methods; m++) {
-        variants[m] = (fgsf_variant){cli.methods[m], "", &chosen, 1};
+        variants[m] = (fgsf_variant){cli.methods[m], "", &chosen, given};
     }
     return fgsf_study_run(&cli, variants, cli.num_methods);
 }

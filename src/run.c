@@ -126,6 +126,14 @@ static fgsf_status read_record(const cJSON *json, const char *path, fgsf_run_rec
     if (status == FGSF_OK) status = read_number(json, path, "optimizer_steps", &updates);
     if (status == FGSF_OK) status = read_number(json, path, "seconds", &r->progress.seconds);
     if (status != FGSF_OK) return status;
+    // They become fields of summary.csv.
+    if (check_name("env", r->env, false) != FGSF_OK ||
+        check_name("method", r->method, false) != FGSF_OK ||
+        check_name("cell", r->cell, true) != FGSF_OK) {
+        char why[256];
+        snprintf(why, sizeof why, "%s", fgsf_last_error());
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s", path, why);
+    }
     r->seed = (int64_t)seed;
     r->progress.steps = (int64_t)steps;
     r->progress.optimizer_steps = (int64_t)updates;
@@ -285,6 +293,47 @@ static fgsf_status take_lock(const char *directory, int *fd) {
     return fgsf_fail(FGSF_ERR_IO, "%s: cannot lock: %s", path, strerror(error));
 }
 
+// Returns whether another process holds the run's lock.
+static bool is_locked(const char *directory) {
+    char path[FGSF_PATH];
+    if (fgsf_path_join(directory, "lock", path, sizeof path) != FGSF_OK) return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    bool locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(fd);
+    return locked;
+}
+
+fgsf_status fgsf_run_look(const fgsf_run_id *id, fgsf_run_found *found) {
+    char directory[FGSF_PATH], path[FGSF_PATH];
+    fgsf_run_record record;
+    fgsf_status status = fgsf_run_directory(id, directory, sizeof directory);
+    if (status == FGSF_OK) status = fgsf_path_join(directory, "run.json", path, sizeof path);
+    if (status != FGSF_OK) return status;
+    *found = FGSF_FOUND_NOTHING;
+    if (access(path, F_OK) != 0) return FGSF_OK;
+    status = fgsf_run_read(directory, &record);
+    if (status != FGSF_OK) return status;
+    bool finished = record.status == FGSF_RUN_DONE || record.status == FGSF_RUN_DIVERGED;
+    *found = finished               ? FGSF_FOUND_FINISHED
+             : is_locked(directory) ? FGSF_FOUND_BUSY
+                                    : FGSF_FOUND_UNFINISHED;
+    return FGSF_OK;
+}
+
+// Removes what a killed process was writing when it died. The lock is held, so nobody else does.
+static void remove_leftovers(const char *directory) {
+    DIR *dir = opendir(directory);
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        size_t n = strlen(entry->d_name);
+        if (n > 4 && strcmp(entry->d_name + n - 4, ".tmp") == 0) {
+            unlinkat(dirfd(dir), entry->d_name, 0);
+        }
+    }
+    if (dir) closedir(dir);
+}
+
 // Looks at what the locked directory holds and fills the record that the run starts from.
 static fgsf_status inspect(fgsf_run *run, const fgsf_run_id *id, const fgsf_config *cfg,
                            bool resume, fgsf_run_found *found) {
@@ -314,6 +363,7 @@ static fgsf_status inspect(fgsf_run *run, const fgsf_run_id *id, const fgsf_conf
     run->earlier_seconds = r->progress.seconds;
     r->status = FGSF_RUN_RUNNING;
     r->message[0] = '\0';
+    remove_leftovers(run->directory);
     return write_record(run);
 }
 

@@ -114,12 +114,19 @@ static bool grow(void *items, size_t *count, size_t size) {
     return true;
 }
 
+// A label is copied into summary.csv as it is.
+static bool is_label(const char *text) {
+    size_t n = strlen(text);
+    return n < MAX_LABEL &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+") == n;
+}
+
 static const char *const train_columns[] = {"task", "cum_reward"};
 
 static fgsf_status train_row(collection *all, char **fields) {
     double reward = 0;
     size_t i = 0;
-    if (strlen(fields[0]) >= MAX_LABEL || !to_number(fields[1], &reward)) return FGSF_ERR_FORMAT;
+    if (!is_label(fields[0]) || !to_number(fields[1], &reward)) return FGSF_ERR_FORMAT;
     while (i < all->num_tasks && strcmp(all->tasks[i].task, fields[0]) != 0) i++;
     if (i == all->num_tasks) {
         if (!grow(&all->tasks, &all->num_tasks, sizeof *all->tasks)) {
@@ -154,7 +161,7 @@ static outcome *find_outcome(collection *all, const char *task, const char *mode
 static fgsf_status eval_row(collection *all, char **fields) {
     double value[3];
     for (int k = 0; k < 3; k++) {
-        if (strlen(fields[k]) >= MAX_LABEL) return FGSF_ERR_FORMAT;
+        if (!is_label(fields[k])) return FGSF_ERR_FORMAT;
         if (!to_number(fields[3 + k], &value[k])) return FGSF_ERR_FORMAT;
     }
     outcome *o = find_outcome(all, fields[0], fields[1], fields[2]);
@@ -255,7 +262,8 @@ static int visible(const struct dirent *entry) {
 static fgsf_status walk(FILE *out, const char *directory, size_t root, int depth) {
     struct dirent **entries = NULL;
     int n = scandir(directory, &entries, visible, versionsort);
-    if (n < 0 && errno == ENOTDIR && depth > 0) return FGSF_OK;
+    // Files beside the runs, and what another process removed since it was listed.
+    if (n < 0 && (errno == ENOTDIR || errno == ENOENT) && depth > 0) return FGSF_OK;
     if (n < 0) {
         return fgsf_fail(FGSF_ERR_IO, "%s: cannot read: %s", directory, strerror(errno));
     }

@@ -78,7 +78,7 @@ static int resolve_first(void) {
 }
 
 static int print_first(void) {
-    return fgsf_cli_print_config(&cli, NULL, 0);
+    return fgsf_cli_print_config(&cli, cli.methods[0], NULL, 0);
 }
 
 TEST defaults(void) {

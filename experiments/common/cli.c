@@ -432,9 +432,10 @@ bool fgsf_cli_config(const fgsf_cli *cli, const char *method, const fgsf_setting
     return true;
 }
 
-int fgsf_cli_print_config(const fgsf_cli *cli, const fgsf_setting *cell, int num_cell) {
+int fgsf_cli_print_config(const fgsf_cli *cli, const char *method, const fgsf_setting *cell,
+                          int num_cell) {
     fgsf_config cfg;
-    if (cli->num_methods == 0 || !fgsf_cli_config(cli, cli->methods[0], cell, num_cell, &cfg)) {
+    if (!fgsf_cli_config(cli, method, cell, num_cell, &cfg)) {
         return FGSF_CLI_BAD;
     }
     char *json = fgsf_config_to_json(&cfg);
@@ -443,7 +444,7 @@ int fgsf_cli_print_config(const fgsf_cli *cli, const fgsf_setting *cell, int num
     free(json);
     if (cli->num_methods > 1 && !cli->quiet) {
         fprintf(stderr, "%s: this is %s; choose another method with --methods\n",
-                cli->spec->program, cli->methods[0]);
+                cli->spec->program, method);
     }
     return written ? 0 : FGSF_CLI_BAD;
 }

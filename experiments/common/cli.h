@@ -70,8 +70,9 @@ int fgsf_cli_parse(const fgsf_cli_spec *spec, int argc, char **argv, fgsf_cli *c
 bool fgsf_cli_config(const fgsf_cli *cli, const char *method, const fgsf_setting *cell,
                      int num_cell, fgsf_config *out);
 
-// Prints the configuration that --print-config asks for: of the first method and seed.
-int fgsf_cli_print_config(const fgsf_cli *cli, const fgsf_setting *cell, int num_cell);
+// Prints the configuration that --print-config asks for: of the method and the first seed.
+int fgsf_cli_print_config(const fgsf_cli *cli, const char *method, const fgsf_setting *cell,
+                          int num_cell);
 
 // Returns whether job `index` belongs to the part that --cell chose.
 bool fgsf_cli_mine(const fgsf_cli *cli, int index);

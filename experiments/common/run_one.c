@@ -60,8 +60,7 @@ static fgsf_status begin(session *s) {
     char path[4096];
     struct stat info;
     int64_t last_step = -1;
-    fgsf_status status = fgsf_trainer_create(s->cfg, &s->trainer);
-    if (status == FGSF_OK) status = fgsf_run_path(s->run, "state.gguf", path, sizeof path);
+    fgsf_status status = fgsf_run_path(s->run, "state.gguf", path, sizeof path);
     if (status == FGSF_OK && stat(path, &info) == 0) {
         status = fgsf_trainer_load(s->trainer, path);
         last_step = fgsf_trainer_progress(s->trainer).step;
@@ -106,24 +105,29 @@ static fgsf_status write_evaluation(session *s, const fgsf_eval_rows *rows) {
     return status == FGSF_OK ? closed : status;
 }
 
-// The protocol of the configuration, the other reward and the other epsilon beside it, then the
-// held-out tasks.
+// Both rewards with and without exploration, and with the configuration's if that is another; then
+// the held-out tasks.
 static fgsf_status evaluate(session *s) {
     fgsf_agent *agent = fgsf_trainer_agent(s->trainer);
-    const double epsilons[2] = {0.0, 0.03};
+    const double configured = s->cfg->eval.epsilon;
+    const double epsilons[3] = {0.0, 0.03, configured};
+    const int count = configured == 0.0 || configured == 0.03 ? 2 : 3;
     bool is_dqn = fgsf_config_is_dqn(s->cfg);
     float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
     bool expressible = rho && fgsf_agent_true_rho(agent, fgsf_trainer_env(s->trainer, 0), 0, rho);
     free(rho);
     fgsf_eval_rows rows = {0};
     fgsf_status status = FGSF_OK;
-    for (int e = 0; e < 2 && status == FGSF_OK; e++) {
+    for (int e = 0; e < count && status == FGSF_OK; e++) {
         status = fgsf_evaluate(agent, FGSF_EVAL_LEARNED, epsilons[e], &rows);
         if (status == FGSF_OK && expressible && !is_dqn) { // DQN's values contain the reward
             status = fgsf_evaluate(agent, FGSF_EVAL_TRUE, epsilons[e], &rows);
         }
     }
     if (status == FGSF_OK) status = fgsf_evaluate_heldout(agent, 0.0, &rows);
+    if (status == FGSF_OK && configured > 0.0) {
+        status = fgsf_evaluate_heldout(agent, configured, &rows);
+    }
     if (status == FGSF_OK) status = write_evaluation(s, &rows);
     free(rows.rows);
     return status;
@@ -139,14 +143,15 @@ static fgsf_status finish(session *s) {
     return status == FGSF_OK ? fgsf_run_finish(s->run, FGSF_RUN_DONE, &progress, "") : status;
 }
 
-// Ends a run that went wrong: diverged runs keep their data and count as finished.
+// Says what went wrong, and writes it into run.json of a run that began: diverged runs keep their
+// data and count as finished. A run that could not be opened or continued stays as it is.
 static int give_up(session *s, fgsf_status status) {
-    char message[512];
+    char message[sizeof s->shown->message - 16];
     snprintf(message, sizeof message, "%s", fgsf_last_error());
-    snprintf(s->shown->message, sizeof s->shown->message, "%s%s",
+    snprintf(s->shown->message, sizeof s->shown->message, "%s%.480s",
              status == FGSF_DIVERGED ? "diverged: " : "", message);
-    if (s->run) {
-        fgsf_run_progress progress = s->trainer ? progress_of(s) : (fgsf_run_progress){0};
+    if (s->train) {
+        fgsf_run_progress progress = progress_of(s);
         fgsf_csv_sync(s->train);
         fgsf_run_finish(s->run, status == FGSF_DIVERGED ? FGSF_RUN_DIVERGED : FGSF_RUN_FAILED,
                         &progress, message);
@@ -154,24 +159,35 @@ static int give_up(session *s, fgsf_status status) {
     return status == FGSF_DIVERGED ? 0 : 1;
 }
 
+// Opens the run unless it is finished or another process has it. The trainer comes first: what cannot
+// be trained leaves no directory behind.
+static fgsf_status open_run(session *s, const fgsf_run_id *id, bool resume) {
+    fgsf_run_found found = FGSF_FOUND_NOTHING;
+    fgsf_status status = fgsf_run_look(id, &found);
+    bool there = found == FGSF_FOUND_FINISHED || found == FGSF_FOUND_BUSY;
+    if (status == FGSF_OK && !there) {
+        status = fgsf_trainer_create(s->cfg, &s->trainer);
+        if (status == FGSF_OK) status = fgsf_run_open(id, s->cfg, resume, &found, &s->run);
+    }
+    if (status == FGSF_OK && !s->run) {
+        snprintf(s->shown->message, sizeof s->shown->message, "%s",
+                 found == FGSF_FOUND_BUSY ? "another process is writing it" : "finished before");
+    }
+    return status;
+}
+
 int fgsf_run_one(const fgsf_run_id *id, const fgsf_config *cfg, bool resume,
                  fgsf_job_progress *shown) {
     session s = {.cfg = cfg, .shown = shown, .started = now()};
-    fgsf_run_found found;
     bool stopped = false;
     int code = 0;
-    fgsf_status status = fgsf_run_open(id, cfg, resume, &found, &s.run);
-    if (status == FGSF_OK && !s.run) {
-        snprintf(shown->message, sizeof shown->message, "%s",
-                 found == FGSF_FOUND_BUSY ? "another process is writing it" : "finished before");
-        return 0;
-    }
-    if (status == FGSF_OK) status = begin(&s);
-    if (status == FGSF_OK) {
+    fgsf_status status = open_run(&s, id, resume);
+    if (status == FGSF_OK && s.run) status = begin(&s);
+    if (status == FGSF_OK && s.run) {
         shown->total = fgsf_trainer_progress(s.trainer).total_steps;
         status = train(&s, &stopped);
+        if (status == FGSF_OK && !stopped) status = finish(&s);
     }
-    if (status == FGSF_OK && !stopped) status = finish(&s);
     if (status != FGSF_OK) {
         code = give_up(&s, status);
     } else if (stopped) {

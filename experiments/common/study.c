@@ -1,11 +1,19 @@
 // Expands variants and seeds into jobs, runs them, then brings the results together.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "study.h"
 
+#include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "fgsf/env.h"
 
 #include "jobs.h"
 #include "run_one.h"
@@ -19,7 +27,8 @@ typedef struct study {
     const fgsf_cli *cli;
     study_job *jobs;
     int num_jobs;
-    char name[256];
+    int refused; // jobs that ended with an error, not with a crash
+    char name[512];
 } study;
 
 static int run_job(void *ctx, int index, fgsf_job_progress *progress) {
@@ -37,38 +46,81 @@ static const char *job_name(void *ctx, int index) {
 }
 
 static void job_ended(void *ctx, int index, fgsf_job_end end, const char *message) {
-    const study *s = ctx;
-    if (end == FGSF_JOB_CRASHED || end == FGSF_JOB_FAILED) {
+    study *s = ctx;
+    s->refused += end == FGSF_JOB_FAILED; // which has said so in run.json, if the run is its own
+    if (end == FGSF_JOB_CRASHED) {
         fgsf_run_mark_failed(&s->jobs[index].id, message);
     }
 }
 
-// Draws OUT/export with the export tool that is built beside the drivers.
-static void draw(const fgsf_cli *cli) {
-    char tool[4096], target[4096];
-    ssize_t length = readlink("/proc/self/exe", tool, sizeof tool - 64);
+// ---- Figures and tables --------------------------------------------------------------------------
+
+// Finds the export tool that is built beside the drivers.
+static bool find_export(char *tool, size_t size) {
+    ssize_t length = readlink("/proc/self/exe", tool, size - 64);
     if (length < 0) {
-        return;
+        return false;
     }
     tool[length] = '\0';
     char *slash = strrchr(tool, '/');
-    snprintf(slash, sizeof tool - (size_t)(slash - tool), "/../notebooks-export/export");
+    snprintf(slash, 64, "/../notebooks-export/export");
+    return access(tool, X_OK) == 0;
+}
+
+static void print_file(const char *path) {
+    char line[4096];
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file)) {
+        fputs(line, stdout);
+    }
+    if (file) fclose(file);
+}
+
+// Prints the summary tables that the export has written.
+static void print_tables(const char *target) {
+    char pattern[4096];
+    glob_t found;
+    // The name of OUT is no pattern: its special characters are escaped.
+    size_t used = 0;
+    for (const char *c = target; *c && used + 64 < sizeof pattern; c++) {
+        if (strchr("*?[\\", *c)) pattern[used++] = '\\';
+        pattern[used++] = *c;
+    }
+    snprintf(pattern + used, sizeof pattern - used, "/tables/*_summary.md");
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            putchar('\n');
+            print_file(found.gl_pathv[i]);
+        }
+        globfree(&found);
+    }
+    fflush(stdout);
+}
+
+// Draws OUT/export and shows its list of figures and its table.
+static void draw(const fgsf_cli *cli) {
+    char tool[4096], target[4096];
     snprintf(target, sizeof target, "%s/export", cli->out);
-    if (access(tool, X_OK) != 0) {
+    if (!find_export(tool, sizeof tool)) {
         fprintf(stderr, "%s: no figures: the export tool is not built\n", cli->spec->program);
         return;
     }
+    fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {
         if (cli->quiet && !freopen("/dev/null", "w", stdout)) _exit(127);
-        execl(tool, tool, cli->out, "-o", target, (char *)NULL);
+        execl(tool, tool, "-o", target, "--", cli->out, (char *)NULL);
         _exit(127);
     }
     int code = 0;
     if (pid < 0 || waitpid(pid, &code, 0) < 0 || code != 0) {
         fprintf(stderr, "%s: the figures of %s could not be drawn\n", cli->spec->program, cli->out);
+    } else if (!cli->quiet) {
+        print_tables(target);
     }
 }
+
+// ---- Jobs ----------------------------------------------------------------------------------------
 
 static bool wants_method(const fgsf_cli *cli, const char *method) {
     for (int m = 0; m < cli->num_methods; m++) {
@@ -79,12 +131,50 @@ static bool wants_method(const fgsf_cli *cli, const char *method) {
     return false;
 }
 
+// A cell is what its settings say: --config and --set may not undo them under the same name.
+static bool keeps_cell(const fgsf_cli *cli, const fgsf_variant *variant, const fgsf_config *cfg) {
+    for (int i = 0; *variant->cell && i < variant->num_settings; i++) {
+        const char *key = variant->settings[i].key;
+        char is[FGSF_TEXT_SIZE], wanted[FGSF_TEXT_SIZE];
+        fgsf_config as_cell = *cfg;
+        fgsf_config_set(&as_cell, key, variant->settings[i].value, "cell");
+        fgsf_config_get(&as_cell, key, wanted, sizeof wanted);
+        fgsf_config_get(cfg, key, is, sizeof is);
+        if (strcmp(is, wanted) != 0) {
+            fprintf(stderr, "%s: %s=%s contradicts cell %s of %s, which is %s=%s\n",
+                    cli->spec->program, key, is, variant->cell, variant->method, key, wanted);
+            return false;
+        }
+    }
+    return true;
+}
+
+// What a job would fail with is said once, before any is started: another configuration in OUT, an
+// unfinished run without --resume, an environment that cannot be made.
+static bool check_job(const fgsf_cli *cli, const study_job *job, bool first_seed) {
+    fgsf_run_found found = FGSF_FOUND_NOTHING;
+    fgsf_env *env = NULL;
+    fgsf_status status = fgsf_run_check(&job->id, &job->cfg);
+    if (status == FGSF_OK && !cli->resume) status = fgsf_run_look(&job->id, &found);
+    if (status == FGSF_OK && found == FGSF_FOUND_UNFINISHED) {
+        char directory[4096];
+        fgsf_run_directory(&job->id, directory, sizeof directory);
+        status = fgsf_fail(FGSF_ERR_INVALID,
+                           "%s holds an unfinished run: add --resume to finish it", directory);
+    }
+    if (status == FGSF_OK && first_seed) {
+        status = fgsf_env_create(&job->cfg, &env);
+        fgsf_env_free(env);
+    }
+    return status == FGSF_OK || (fgsf_cli_fail(cli), false);
+}
+
 // One job per variant and seed, those of this part of a job array. Seeds are the outer loop, so that
 // an early look at a long study compares all variants on the seeds that are there.
 static bool expand(study *s, const fgsf_variant *variants, int num_variants) {
     const fgsf_cli *cli = s->cli;
     int index = 0;
-    s->jobs = calloc((size_t)(num_variants * cli->num_seeds), sizeof *s->jobs);
+    s->jobs = calloc((size_t)(num_variants * cli->num_seeds) + 1, sizeof *s->jobs);
     for (int k = 0; k < cli->num_seeds && s->jobs; k++) {
         for (int v = 0; v < num_variants; v++) {
             const fgsf_variant *variant = &variants[v];
@@ -99,8 +189,7 @@ static bool expand(study *s, const fgsf_variant *variants, int num_variants) {
                 return false;
             }
             job->cfg.seed = cli->seeds[k];
-            if (fgsf_run_check(&job->id, &job->cfg) != FGSF_OK) {
-                fgsf_cli_fail(cli);
+            if (!keeps_cell(cli, variant, &job->cfg) || !check_job(cli, job, k == 0)) {
                 return false;
             }
             s->num_jobs++;
@@ -109,19 +198,45 @@ static bool expand(study *s, const fgsf_variant *variants, int num_variants) {
     return s->jobs != NULL;
 }
 
-int fgsf_study_run(const fgsf_cli *cli, const fgsf_variant *variants, int num_variants) {
-    if (cli->print_config) {
-        return fgsf_cli_print_config(cli, variants[0].settings, variants[0].num_settings);
+static bool bad_out(const fgsf_cli *cli, int error) {
+    fprintf(stderr, "%s: --out '%s': %s\n", cli->spec->program, cli->out, strerror(error));
+    return false;
+}
+
+// Makes OUT and its parents, so that one line says what every job would say.
+static bool make_out(const fgsf_cli *cli) {
+    char part[4096];
+    snprintf(part, sizeof part, "%s", cli->out);
+    for (char *c = part + 1; *c; c++) {
+        if (*c != '/') continue;
+        *c = '\0';
+        mkdir(part, 0777);
+        *c = '/';
     }
-    study s = {.cli = cli};
-    if (!expand(&s, variants, num_variants)) {
-        free(s.jobs);
-        return FGSF_CLI_BAD;
+    if (mkdir(part, 0777) != 0 && errno != EEXIST) {
+        return bad_out(cli, errno);
     }
+    return access(part, W_OK | X_OK) == 0 || bad_out(cli, errno);
+}
+
+// ---- The study -----------------------------------------------------------------------------------
+
+static int print_config(const fgsf_cli *cli, const fgsf_variant *variants, int num_variants) {
+    for (int v = 0; v < num_variants; v++) {
+        if (wants_method(cli, variants[v].method)) {
+            return fgsf_cli_print_config(cli, variants[v].method, variants[v].settings,
+                                         variants[v].num_settings);
+        }
+    }
+    fprintf(stderr, "%s: nothing to run: no variant has these --methods\n", cli->spec->program);
+    return FGSF_CLI_BAD;
+}
+
+static int run_jobs(study *s) {
+    const fgsf_cli *cli = s->cli;
     fgsf_jobs_options options = {
         .parallel = cli->jobs, .quiet = cli->quiet, .name = job_name, .ended = job_ended};
-    int unfinished = fgsf_jobs_run(run_job, &s, s.num_jobs, &options);
-    free(s.jobs);
+    int unfinished = fgsf_jobs_run(run_job, s, s->num_jobs, &options);
     if (unfinished < 0 || fgsf_run_summarize(cli->out) != FGSF_OK) {
         return fgsf_cli_fail(cli);
     }
@@ -129,8 +244,30 @@ int fgsf_study_run(const fgsf_cli *cli, const fgsf_variant *variants, int num_va
         fprintf(stderr, "%s: stopped; go on with --resume\n", cli->spec->program);
         return 130;
     }
-    draw(cli);
-    return unfinished ? 1 : 0;
+    if (unfinished < s->num_jobs || s->num_jobs == 0) {
+        draw(cli);
+    }
+    return s->refused ? FGSF_CLI_BAD : unfinished ? 1 : 0;
+}
+
+int fgsf_study_run(const fgsf_cli *cli, const fgsf_variant *variants, int num_variants) {
+    if (cli->print_config) {
+        return print_config(cli, variants, num_variants);
+    }
+    study s = {.cli = cli};
+    struct stat info;
+    if (stat(cli->out, &info) == 0 && !S_ISDIR(info.st_mode)) {
+        bad_out(cli, ENOTDIR);
+        return FGSF_CLI_BAD;
+    }
+    bool ready = expand(&s, variants, num_variants);
+    if (ready && s.num_jobs == 0 && cli->parts == 1) {
+        fprintf(stderr, "%s: nothing to run: no variant has these --methods\n", cli->spec->program);
+        ready = false;
+    }
+    int code = ready && make_out(cli) ? run_jobs(&s) : FGSF_CLI_BAD;
+    free(s.jobs);
+    return code;
 }
 
 int fgsf_study_run_methods(const fgsf_cli *cli) {

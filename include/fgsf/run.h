@@ -87,9 +87,12 @@ FGSF_API fgsf_status fgsf_run_read(const char *directory, fgsf_run_record *out);
 // (any seed) with another configuration. Writes nothing.
 FGSF_API fgsf_status fgsf_run_check(const fgsf_run_id *id, const fgsf_config *cfg);
 
+// Says what fgsf_run_open would find. Writes nothing.
+FGSF_API fgsf_status fgsf_run_look(const fgsf_run_id *id, fgsf_run_found *found);
+
 // Makes, locks and opens a run directory. An unfinished run is an error unless `resume` is true. A
 // finished run, or one that another process writes, is left alone: *out stays NULL and `found` says
-// which.
+// which. Temporary files of a process that was killed are removed.
 FGSF_API fgsf_status fgsf_run_open(const fgsf_run_id *id, const fgsf_config *cfg, bool resume,
                                    fgsf_run_found *found, fgsf_run **out);
 
