@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../experiments/common/json_reader.c"
 #include "../../experiments/common/oracle_problem.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
