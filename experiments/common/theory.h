@@ -117,9 +117,8 @@ double theory_loss(theory_problem *problem);
 // Returns the loss before.
 double theory_step(theory_problem *problem, double alpha);
 
-// The same with the parameters carried in double (`master`, flat size) and only
-// the graph in float: for runs whose single steps are smaller than the spacing
-// of floats.
+// The same for a table, with its numbers carried in double (`master`, in the table's order) and only
+// the graph in float: for runs whose single steps are smaller than the spacing of floats.
 double theory_step_master(theory_problem *problem, double alpha, double *master);
 
 // x(s, a, f) of the table; the address of the number in the network.

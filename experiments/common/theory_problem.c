@@ -127,7 +127,7 @@ double theory_step_master(theory_problem *p, double alpha, double *master) {
     if (p->report->status != FGSF_OK) return loss;
     const float *gradient = fgsf_bellman_gradient(p->bellman);
     float *theta = fgsf_network_edit(p->net);
-    for (size_t i = 0, n = fgsf_network_flat_size(&p->params.shape); i < n; i++) {
+    for (size_t i = 0, n = fgsf_network_num_parameters(&p->params.shape); i < n; i++) {
         master[i] -= alpha * gradient[i];
         theta[i] = (float)master[i];
     }
