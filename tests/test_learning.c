@@ -1,0 +1,193 @@
+// Learning works, not just runs: every method with the clean preset on two tiny problems, judged by
+// the greedy policy, seed by seed.
+//
+// chain: six cells in a row, the reward at the far end. room: 5x5 with one object and a goal; task 1
+// pays for both, task 2 fines the object, so the second task must not take the detour that the first
+// wants. Optimal undiscounted returns are known: 1; 2 and 1.
+//
+// The aim is 95 % of the optimum at the end on 5 of 5 seeds. Where a method misses it, the table says
+// so, and the reason is tested beside it; docs/learning.md has 20 seeds of each. What is asserted must
+// hold with every BLAS kernel, whose rounding sends a run elsewhere like another seed does.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent_internal.h"
+#include "fgsf/evaluate.h"
+#include "fgsf/trainer.h"
+#include "support_assert.h"
+
+#define SEEDS 5
+#define CHECK_EVERY 100 // steps
+
+typedef struct problem {
+    const char *name;
+    const char *map;
+    const char *steps; // per task
+    const char *tasks;
+    int num_tasks;
+    double optimal[2];
+} problem;
+
+static const problem CHAIN = {"chain", "chain.txt", "3000", "1", 1, {1.0}};
+static const problem ROOM = {"room", "room.txt", "6000", "2", 2, {2.0, 1.0}};
+
+static fgsf_status configure(const problem *p, const char *method, const char *target, int seed,
+                             fgsf_config *cfg) {
+    char map[1024], number[16];
+    snprintf(map, sizeof map, "%s/maps/%s", FGSF_TEST_DATA, p->map);
+    snprintf(number, sizeof number, "%d", seed);
+    const char *const set[][2] = {{"env.map", map},
+                                  {"env.num_tasks", p->tasks},
+                                  {"train.steps_per_task", p->steps},
+                                  {"train.batch_size", "32"},
+                                  {"net.hidden", "32,32"},
+                                  {"eval.episodes", "1"}, // nothing is random
+                                  {"diag.residual_batch", "0"},
+                                  {"sf.target_mode", target},
+                                  {"sf.target_period", "100"},
+                                  {"seed", number}};
+    fgsf_status status = fgsf_config_resolve("four_rooms", "clean", method, cfg);
+    for (size_t i = 0; i < sizeof set / sizeof *set && status == FGSF_OK; i++) {
+        status = fgsf_config_set(cfg, set[i][0], set[i][1], "test");
+    }
+    return status;
+}
+
+// The greedy return of every task, with the learned rewards.
+static fgsf_status evaluate(fgsf_agent *agent, double *returns) {
+    fgsf_eval_rows rows = {0};
+    fgsf_status status = fgsf_evaluate(agent, FGSF_EVAL_LEARNED, 0.0, &rows);
+    for (int i = 0; i < rows.count && status == FGSF_OK; i++) {
+        returns[rows.rows[i].task] = rows.rows[i].episode_return;
+    }
+    free(rows.rows);
+    return status;
+}
+
+// What one run showed.
+typedef struct outcome {
+    double returns[2]; // at the end
+    bool reached[2];   // the optimum, at some check on the way
+    double alone;      // of task 1 at the end, by the first policy without the others
+} outcome;
+
+static fgsf_status check(const problem *p, fgsf_agent *agent, outcome *out) {
+    fgsf_status status = evaluate(agent, out->returns);
+    for (int task = 0; task < p->num_tasks; task++) {
+        bool good = out->returns[task] >= 0.95 * p->optimal[task];
+        out->reached[task] = out->reached[task] || good;
+    }
+    return status;
+}
+
+static fgsf_status train(const problem *p, const fgsf_config *cfg, outcome *out) {
+    fgsf_trainer *trainer = NULL;
+    *out = (outcome){0};
+    fgsf_status status = fgsf_trainer_create(cfg, &trainer);
+    while (status == FGSF_OK && !fgsf_trainer_done(trainer)) {
+        status = fgsf_trainer_step(trainer);
+        bool due = fgsf_trainer_progress(trainer).step % CHECK_EVERY == 0;
+        if (status == FGSF_OK && due) status = check(p, fgsf_trainer_agent(trainer), out);
+    }
+    if (status == FGSF_OK) {
+        double returns[2];
+        fgsf_agent *agent = fgsf_trainer_agent(trainer);
+        int seen = agent->seen;
+        agent->seen = 1;
+        status = evaluate(agent, returns);
+        agent->seen = seen;
+        out->alone = returns[0];
+    }
+    fgsf_trainer_free(trainer);
+    return status;
+}
+
+// How many seeds reach the optimum in every task: at the end, on the way, and on task 1 at the end
+// when the first policy acts alone.
+typedef struct tally {
+    int final, reached, alone;
+} tally;
+
+static fgsf_status run_seeds(const problem *p, const char *method, const char *target, tally *out) {
+    printf("%-6s %-21s %-7s", p->name, method, target);
+    *out = (tally){0};
+    for (int seed = 0; seed < SEEDS; seed++) {
+        fgsf_config cfg;
+        outcome o;
+        fgsf_status status = configure(p, method, target, seed, &cfg);
+        if (status == FGSF_OK) status = train(p, &cfg, &o);
+        if (status != FGSF_OK) {
+            return status;
+        }
+        bool final = true, reached = true;
+        printf("  ");
+        for (int task = 0; task < p->num_tasks; task++) {
+            printf("%s%g", task ? "," : "", o.returns[task]);
+            final = final && o.returns[task] >= 0.95 * p->optimal[task];
+            reached = reached && o.reached[task];
+        }
+        out->final += final;
+        out->reached += reached;
+        out->alone += o.alone >= 0.95 * p->optimal[0];
+        fflush(stdout);
+    }
+    printf("   %d of %d%s\n", out->final, SEEDS, out->final < SEEDS ? "  MISSED" : "");
+    return FGSF_OK;
+}
+
+// Every seed reaches the optimum on the way; at the end it is there on at least `least`: 5 where 20
+// seeds showed nothing else, 1 for the exceptions.
+TEST learns(const problem *p, const char *method, int least) {
+    tally t;
+    ASSERT_OK(run_seeds(p, method, "none", &t));
+    ASSERT_EQ_FMTm("seeds that reach the optimum on the way", SEEDS, t.reached, "%d");
+    ASSERTm("seeds that are optimal at the end", t.final >= least);
+    PASS();
+}
+
+// Why dqn and sfrql miss: with the semi-gradient and no target network (clean compares gradients and
+// nothing else) the values chase themselves, and actions whose values are 5 % apart change places from
+// one step to the next. With a target network the same runs stand still.
+TEST a_target_network_steadies_the_semi_gradient(const problem *p, const char *method) {
+    tally t;
+    ASSERT_OK(run_seeds(p, method, "hard", &t));
+    ASSERT_EQ_FMTm(method, SEEDS, t.final, "%d");
+    PASS();
+}
+
+// Why fg-sfrql misses task 1 after task 2: its first policy still is optimal alone, but GPI takes the
+// maximum over both, and the second network's errors on states that its own policy never visits are
+// above the first's values.
+TEST the_first_policy_alone_still_is_optimal(void) {
+    tally t;
+    ASSERT_OK(run_seeds(&ROOM, "fg-sfrql", "none", &t));
+    ASSERT_EQ_FMTm("seeds that reach the optimum on the way", SEEDS, t.reached, "%d");
+    ASSERTm("seeds that are optimal at the end", t.final >= 1);
+    ASSERT_EQ_FMTm("seeds whose first policy is optimal alone", SEEDS, t.alone, "%d");
+    PASS();
+}
+
+GREATEST_MAIN_DEFS();
+
+int main(int argc, char **argv) {
+    GREATEST_MAIN_BEGIN();
+    printf("problem, method, target network, greedy returns at the end by seed (by task)\n");
+    RUN_TESTp(learns, &CHAIN, "dqn", 1);    // exception: flickers, see below
+    RUN_TESTp(learns, &CHAIN, "fg-dqn", 1); // flickers in 1 % of all checks
+    RUN_TESTp(learns, &CHAIN, "sfrql", 1);  // exception: as dqn
+    RUN_TESTp(learns, &CHAIN, "fg-sfrql", SEEDS);
+    RUN_TESTp(learns, &CHAIN, "fg-sfrql-random", SEEDS);
+    RUN_TESTp(learns, &CHAIN, "fg-sfrql-average", SEEDS);
+    RUN_TESTp(learns, &CHAIN, "fg-sfrql-seq-average", SEEDS);
+    RUN_TESTp(learns, &ROOM, "dqn", 1); // exception: as on the chain
+    RUN_TESTp(learns, &ROOM, "fg-dqn", SEEDS);
+    RUN_TESTp(learns, &ROOM, "sfrql", 1);                // exception: as dqn
+    RUN_TEST(the_first_policy_alone_still_is_optimal);   // exception: GPI over errors
+    RUN_TESTp(learns, &ROOM, "fg-sfrql-random", 1);      // exception: bumps into walls
+    RUN_TESTp(learns, &ROOM, "fg-sfrql-average", 1);     // exception: as -random
+    RUN_TESTp(learns, &ROOM, "fg-sfrql-seq-average", 1); // exception: as fg-sfrql
+    RUN_TESTp(a_target_network_steadies_the_semi_gradient, &CHAIN, "dqn");
+    RUN_TESTp(a_target_network_steadies_the_semi_gradient, &CHAIN, "sfrql");
+    GREATEST_MAIN_END();
+}
