@@ -128,6 +128,22 @@ fgsf_status fgsf_evaluate(fgsf_agent *agent, enum fgsf_eval_reward reward, doubl
     return status;
 }
 
+fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, float *rho,
+                              const char **name, double *fit_error) {
+    *name = "true";
+    *fit_error = 0.0;
+    if (fgsf_agent_true_rho(agent, env, task, rho)) {
+        return FGSF_OK;
+    }
+    *name = "ridge";
+    double *w = malloc((size_t)env->spec.num_features * sizeof(double));
+    fgsf_status status = w ? fit_weights(env, task, w, fit_error)
+                           : fgsf_fail(FGSF_ERR_MEMORY, "no memory to fit a reward");
+    if (status == FGSF_OK) fgsf_agent_rho_from_weights(agent, w, rho);
+    free(w);
+    return status;
+}
+
 fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, double epsilon, fgsf_eval_rows *out) {
     fgsf_env *env = NULL;
     fgsf_status status = fgsf_env_create(fgsf_agent_config(agent), &env);
@@ -135,20 +151,14 @@ fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, double epsilon, fgsf_eval_r
         return status;
     }
     float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
-    double *w = malloc((size_t)env->spec.num_features * sizeof(double));
     int first = env->spec.num_tasks, count = env->spec.num_heldout;
-    status = rho && w ? FGSF_OK : fgsf_fail(FGSF_ERR_MEMORY, "no memory to evaluate");
+    status = rho ? FGSF_OK : fgsf_fail(FGSF_ERR_MEMORY, "no memory to evaluate");
     for (int task = first; task < first + count && status == FGSF_OK; task++) {
-        scoring score = {.rho = rho, .name = "true"};
-        if (!fgsf_agent_true_rho(agent, env, task, rho)) {
-            score.name = "ridge";
-            status = fit_weights(env, task, w, &score.fit_error);
-            if (status == FGSF_OK) fgsf_agent_rho_from_weights(agent, w, rho);
-        }
+        scoring score = {.rho = rho};
+        status = fgsf_evaluate_rho(agent, env, task, rho, &score.name, &score.fit_error);
         if (status == FGSF_OK) status = run_task(agent, env, task, &score, epsilon, out);
     }
     free(rho);
-    free(w);
     fgsf_env_free(env);
     return status;
 }

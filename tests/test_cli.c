@@ -88,7 +88,7 @@ TEST defaults(void) {
     ASSERT_STR_EQ("sfrql", cli.methods[0]);
     ASSERT_EQ(1, cli.num_seeds);
     ASSERT_EQ(0, cli.seeds[0]);
-    ASSERT_STR_EQ("runs", cli.out);
+    ASSERT_STR_EQ("runs/four_rooms-clean", cli.out);
     ASSERT(cli.jobs >= 1);
     ASSERT(!cli.smoke && !cli.resume && !cli.quiet);
     ASSERT(fgsf_cli_mine(&cli, 0) && fgsf_cli_mine(&cli, 7));

@@ -15,8 +15,11 @@
 
 #include "fgsf/env.h"
 
+#include "cost.h"
 #include "jobs.h"
+#include "mpi_jobs.h"
 #include "run_one.h"
+#include "show_table.h"
 
 typedef struct study_job {
     fgsf_run_id id;
@@ -67,15 +70,6 @@ static bool find_export(char *tool, size_t size) {
     return access(tool, X_OK) == 0;
 }
 
-static void print_file(const char *path) {
-    char line[4096];
-    FILE *file = fopen(path, "r");
-    while (file && fgets(line, sizeof line, file)) {
-        fputs(line, stdout);
-    }
-    if (file) fclose(file);
-}
-
 // Prints the summary tables that the export has written.
 static void print_tables(const char *target) {
     char pattern[4096];
@@ -90,7 +84,7 @@ static void print_tables(const char *target) {
     if (glob(pattern, 0, NULL, &found) == 0) {
         for (size_t i = 0; i < found.gl_pathc; i++) {
             putchar('\n');
-            print_file(found.gl_pathv[i]);
+            fgsf_show_table(stdout, found.gl_pathv[i], ", IQM");
         }
         globfree(&found);
     }
@@ -150,7 +144,7 @@ static bool keeps_cell(const fgsf_cli *cli, const fgsf_variant *variant, const f
 }
 
 // What a job would fail with is said once, before any is started: another configuration in OUT, an
-// unfinished run without --resume, an environment that cannot be made.
+// unfinished run without --resume, an environment that cannot be made. Under MPI rank 0 does it.
 static bool check_job(const fgsf_cli *cli, const study_job *job, bool first_seed) {
     fgsf_run_found found = FGSF_FOUND_NOTHING;
     fgsf_env *env = NULL;
@@ -189,7 +183,8 @@ static bool expand(study *s, const fgsf_variant *variants, int num_variants) {
                 return false;
             }
             job->cfg.seed = cli->seeds[k];
-            if (!keeps_cell(cli, variant, &job->cfg) || !check_job(cli, job, k == 0)) {
+            if (!keeps_cell(cli, variant, &job->cfg) ||
+                (fgsf_mpi_rank() == 0 && !check_job(cli, job, k == 0))) {
                 return false;
             }
             s->num_jobs++;
@@ -232,11 +227,28 @@ static int print_config(const fgsf_cli *cli, const fgsf_variant *variants, int n
     return FGSF_CLI_BAD;
 }
 
+// Under mpirun: over all ranks, the long jobs first, so that the last ones to end are short.
+static int run_on_ranks(study *s, int num_jobs, const fgsf_jobs_options *options) {
+    int *order = calloc((size_t)num_jobs + 1, sizeof *order);
+    double *costs = calloc((size_t)num_jobs + 1, sizeof *costs);
+    for (int i = 0; i < num_jobs && costs; i++) costs[i] = fgsf_cost_of_run(&s->jobs[i].cfg);
+    if (order && costs) fgsf_cost_order(costs, num_jobs, order);
+    int unfinished = order && costs ? fgsf_mpi_jobs_run(run_job, s, num_jobs, order, options) : -1;
+    free(order);
+    free(costs);
+    return unfinished;
+}
+
+// Runs everything; on ranks that are not the first one that is all.
 static int run_jobs(study *s) {
     const fgsf_cli *cli = s->cli;
     fgsf_jobs_options options = {
         .parallel = cli->jobs, .quiet = cli->quiet, .name = job_name, .ended = job_ended};
-    int unfinished = fgsf_jobs_run(run_job, s, s->num_jobs, &options);
+    int unfinished = fgsf_mpi_ranks() > 1 ? run_on_ranks(s, s->num_jobs, &options)
+                                          : fgsf_jobs_run(run_job, s, s->num_jobs, &options);
+    if (fgsf_mpi_rank() > 0) {
+        return unfinished < 0 ? fgsf_cli_fail(cli) : 0;
+    }
     if (unfinished < 0 || fgsf_run_summarize(cli->out) != FGSF_OK) {
         return fgsf_cli_fail(cli);
     }
@@ -265,7 +277,11 @@ int fgsf_study_run(const fgsf_cli *cli, const fgsf_variant *variants, int num_va
         fprintf(stderr, "%s: nothing to run: no variant has these --methods\n", cli->spec->program);
         ready = false;
     }
-    int code = ready && make_out(cli) ? run_jobs(&s) : FGSF_CLI_BAD;
+    ready = ready && make_out(cli);
+    int code = ready ? run_jobs(&s) : FGSF_CLI_BAD;
+    if (!ready && fgsf_mpi_ranks() > 1) {
+        fgsf_mpi_jobs_run(run_job, &s, -1, NULL, &(fgsf_jobs_options){.quiet = true});
+    }
     free(s.jobs);
     return code;
 }

@@ -39,5 +39,10 @@ FGSF_API fgsf_status fgsf_evaluate(fgsf_agent *agent, enum fgsf_eval_reward rewa
 // Appends eval.episodes rows for every held-out task.
 FGSF_API fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, double epsilon, fgsf_eval_rows *out);
 
+// Writes the scoring vector of a task that was not trained on: from its weights ("true"), or fitted
+// ("ridge", with the error of the fit), which plays episodes in `env`.
+FGSF_API fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, float *rho,
+                                       const char **name, double *fit_error);
+
 FGSF_END_DECLS
 #endif

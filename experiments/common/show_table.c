@@ -1,0 +1,96 @@
+// Aligns the columns of a Markdown table. Cells of the export hold no '|'.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "show_table.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_COLUMNS 32
+
+typedef struct layout {
+    int count, width[MAX_COLUMNS];
+    bool hidden[MAX_COLUMNS];
+} layout;
+
+// Characters, not bytes: continuation bytes of UTF-8 take no place.
+static int width_of(const char *text) {
+    int width = 0;
+    for (; *text; text++) width += ((unsigned char)*text & 0xC0) != 0x80;
+    return width;
+}
+
+static char *trim(char *text) {
+    text += strspn(text, " ");
+    for (size_t n = strlen(text); n > 0 && text[n - 1] == ' '; n--) text[n - 1] = '\0';
+    return text;
+}
+
+// Splits "| a | b |" and returns the number of cells.
+static int split(char *line, char **cells) {
+    int n = 0;
+    line[strcspn(line, "\n")] = '\0';
+    char *rest = line + 1;
+    for (char *end; n < MAX_COLUMNS && (end = strchr(rest, '|')); rest = end + 1) {
+        *end = '\0';
+        cells[n++] = trim(rest);
+    }
+    return n;
+}
+
+static bool is_rule(const char *cell) {
+    return *cell == '-' || *cell == ':';
+}
+
+static void measure(FILE *file, const char *without, layout *l) {
+    char *line = NULL, *cells[MAX_COLUMNS];
+    size_t capacity = 0;
+    while (getline(&line, &capacity, file) > 0) {
+        if (line[0] != '|') continue;
+        int n = split(line, cells);
+        for (int i = 0; i < n; i++) {
+            size_t length = strlen(cells[i]), end = strlen(without);
+            if (l->count == 0 && length >= end) {
+                l->hidden[i] = strcmp(cells[i] + length - end, without) == 0;
+            }
+            int width = is_rule(cells[i]) && cells[i][1] == '-' ? 0 : width_of(cells[i]);
+            if (width > l->width[i]) l->width[i] = width;
+        }
+        l->count = n > l->count ? n : l->count;
+    }
+    free(line);
+}
+
+static void print_row(FILE *out, const layout *l, char **cells, int n) {
+    bool rule = n > 0 && strncmp(cells[0], "---", 3) == 0, first = true;
+    for (int i = 0; i < n; i++) {
+        if (l->hidden[i]) continue;
+        if (!first) fputs("  ", out);
+        first = false;
+        int pad = l->width[i] - (rule ? 0 : width_of(cells[i]));
+        if (!rule) fputs(cells[i], out);
+        for (; pad > 0; pad--) putc(rule ? '-' : ' ', out);
+    }
+    putc('\n', out);
+}
+
+void fgsf_show_table(FILE *out, const char *path, const char *without) {
+    layout l = {0};
+    char *line = NULL, *cells[MAX_COLUMNS];
+    size_t capacity = 0;
+    FILE *file = fopen(path, "r");
+    if (!file) return;
+    measure(file, without, &l);
+    rewind(file);
+    while (getline(&line, &capacity, file) > 0) {
+        if (line[0] == '|') {
+            print_row(out, &l, cells, split(line, cells));
+        } else if (line[0] != '\n') {
+            fputs(line + (line[0] == '#' ? strspn(line, "# ") : 0), out);
+        }
+    }
+    free(line);
+    fclose(file);
+}

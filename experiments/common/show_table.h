@@ -1,0 +1,10 @@
+// Shows a Markdown table of the export on the terminal.
+#ifndef FGSF_SHOW_TABLE_H
+#define FGSF_SHOW_TABLE_H
+
+#include <stdio.h>
+
+// Prints the file with its columns aligned, without those whose heading ends in `without`.
+void fgsf_show_table(FILE *out, const char *path, const char *without);
+
+#endif

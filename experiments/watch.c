@@ -1,0 +1,410 @@
+// Replays a trained policy in the terminal, step by step, with the Q-values of every prior and the
+// one that GPI picked.
+//
+//     watch runs/four_rooms-clean/four_rooms/fg-sfrql/seed-0/policy.gguf --task 2
+//     watch POLICY.gguf --task h3 --episodes 1 --plain          a held-out task, as plain text
+//
+// Episodes are those of eval.csv: the same seeds, so the same returns. On a terminal the picture is
+// redrawn in place; elsewhere, or with --plain, the frames follow each other.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "blas_kernel.h"
+#include "fgsf/evaluate.h"
+#include "watch_view.h"
+
+#define EVAL_SEED 123 // of eval.csv's episodes
+#define MAX_SHOWN 12  // priors in the table of Q-values
+#define MAX_LINE 1024
+
+typedef struct options {
+    const char *policy, *task, *frames;
+    long episodes, delay, seed, steps; // -1: not given
+    double epsilon;
+    bool plain, true_reward, help;
+} options;
+
+typedef struct watcher {
+    const options *o;
+    fgsf_agent *agent;
+    fgsf_env *env;
+    fgsf_watch_view *view;
+    int task;
+    float *rho; // NULL: the learned one
+    float *given, *state, *q;
+    const char *reward_name;
+    bool live;
+    int episode, step, frame, num_policies;
+    fgsf_choice choice;
+    bool explored; // the action was a random one
+    double total;  // return so far
+    fgsf_step_result last;
+} watcher;
+
+static volatile sig_atomic_t stopped = 0;
+
+static void on_stop(int signal_number) {
+    stopped = signal_number;
+}
+
+// ---- The command line ----------------------------------------------------------------------------
+
+static const char HELP[] =
+    "usage: watch POLICY.gguf [FLAGS]\n\n"
+    "Replays a trained policy in the terminal.\n\n"
+    "  --task K       the task: 0, 1, ... trained on, h0, h1, ... held out (default 0)\n"
+    "  --episodes N   episodes to play (default 1)\n"
+    "  --steps T      steps of an episode at most (default: eval.horizon)\n"
+    "  --delay MS     milliseconds per step (default 150 on a terminal, else 0)\n"
+    "  --epsilon E    probability of a uniform action (default 0)\n"
+    "  --reward NAME  learned (default) or true: what the priors are scored with\n"
+    "  --seed N       of the episodes (default 123, those of eval.csv)\n"
+    "  --plain        print one frame after the other, as elsewhere than on a terminal\n"
+    "  --frames DIR   write every frame to DIR/frame-00000.ppm and so on\n"
+    "  --help         print this and end\n";
+
+static bool bad(const char *flag, const char *value, const char *why) {
+    fprintf(stderr, "watch: %s '%.200s': %s\n", flag, value, why);
+    return false;
+}
+
+static bool read_whole(const char *flag, const char *value, long max, long *out) {
+    size_t n = strlen(value);
+    if (n == 0 || n > 12 || strspn(value, "0123456789") != n || strtol(value, NULL, 10) > max) {
+        return bad(flag, value, "is not a whole number in range");
+    }
+    *out = strtol(value, NULL, 10);
+    return true;
+}
+
+static bool read_flag(options *o, const char *flag, const char *value) {
+    const struct {
+        const char *name;
+        long max, *out;
+    } numbers[] = {{"--episodes", 1000000, &o->episodes},
+                   {"--steps", 1000000, &o->steps},
+                   {"--delay", 60000, &o->delay},
+                   {"--seed", 2000000000, &o->seed}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (strcmp(flag, numbers[i].name) == 0) {
+            return read_whole(flag, value, numbers[i].max, numbers[i].out);
+        }
+    }
+    if (strcmp(flag, "--task") == 0) {
+        o->task = value;
+    } else if (strcmp(flag, "--frames") == 0) {
+        o->frames = value;
+    } else if (strcmp(flag, "--reward") == 0) {
+        o->true_reward = strcmp(value, "true") == 0;
+        return o->true_reward || strcmp(value, "learned") == 0 ||
+               bad(flag, value, "is not one of learned|true");
+    } else if (strcmp(flag, "--epsilon") == 0) {
+        char *end = NULL;
+        o->epsilon = strtod(value, &end);
+        return (end != value && *end == '\0' && o->epsilon >= 0 && o->epsilon <= 1) ||
+               bad(flag, value, "is not a number in [0, 1]");
+    } else {
+        fprintf(stderr, "watch: unknown flag '%.200s'; --help lists them\n", flag);
+        return false;
+    }
+    return true;
+}
+
+static bool read_arguments(int argc, char **argv, options *o) {
+    *o = (options){.task = "0", .episodes = 1, .delay = -1, .seed = EVAL_SEED, .steps = -1};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--plain") == 0) {
+            o->plain = true;
+        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            o->help = true;
+        } else if (argv[i][0] != '-' && !o->policy) {
+            o->policy = argv[i];
+        } else if (argv[i][0] != '-') {
+            return bad("POLICY.gguf", argv[i], "is a second file");
+        } else if (i + 1 == argc) {
+            fprintf(stderr, "watch: '%.200s' is unknown or lacks its value; see --help\n", argv[i]);
+            return false;
+        } else if (!read_flag(o, argv[i], argv[i + 1])) {
+            return false;
+        } else {
+            i++;
+        }
+    }
+    if (!o->policy && !o->help) fprintf(stderr, "watch: a POLICY.gguf is needed; see --help\n");
+    return o->policy || o->help;
+}
+
+// ---- Frames --------------------------------------------------------------------------------------
+
+static const char *task_name(const watcher *w) {
+    static char text[32];
+    int trained = w->env->spec.num_tasks;
+    snprintf(text, sizeof text, "%s%d", w->task < trained ? "" : "h",
+             w->task < trained ? w->task : w->task - trained);
+    return text;
+}
+
+static void print_head(const watcher *w, FILE *out) {
+    const fgsf_config *cfg = fgsf_agent_config(w->agent);
+    char method[32];
+    fgsf_config_get(cfg, "method", method, sizeof method);
+    fprintf(out, "%s  %s  task %s (reward %s)  episode %d  step %d  return %.3g\n",
+            w->env->def->name, method, task_name(w), w->reward_name, w->episode, w->step, w->total);
+}
+
+static void print_q_row(const watcher *w, FILE *out, int k) {
+    int actions = w->env->spec.num_actions;
+    bool own = fgsf_config_is_dqn(fgsf_agent_config(w->agent));
+    fprintf(out, "%c %s %-3d", k == w->choice.policy ? '>' : ' ', own ? "net  " : "prior", k);
+    for (int a = 0; a < actions; a++) {
+        bool chosen = k == w->choice.policy && a == w->choice.action;
+        fprintf(out, " %6.2f%c", (double)w->q[k * actions + a], chosen ? '*' : ' ');
+    }
+    putc('\n', out);
+}
+
+// Q-values by prior and action; the chosen ones are marked.
+static void print_q(const watcher *w, FILE *out) {
+    fprintf(out, "           ");
+    for (int a = 0; a < w->env->spec.num_actions; a++) {
+        fprintf(out, " %6s ", fgsf_watch_action(w->env, a));
+    }
+    putc('\n', out);
+    for (int k = 0; k < w->num_policies; k++) {
+        if (k < MAX_SHOWN || k == w->choice.policy) print_q_row(w, out, k);
+    }
+    if (w->num_policies > MAX_SHOWN) {
+        fprintf(out, "  ... %d priors in all\n", w->num_policies);
+    }
+}
+
+static void print_choice(const watcher *w, FILE *out, bool over) {
+    if (over) {
+        fprintf(out, "%s\n", w->last.terminal ? "the episode is over" : "cut at the step limit");
+    } else if (w->explored) {
+        fprintf(out, "a random action: %s\n", fgsf_watch_action(w->env, w->choice.action));
+    } else {
+        fprintf(out, "prior %d: %s\n", w->choice.policy,
+                fgsf_watch_action(w->env, w->choice.action));
+    }
+}
+
+static const char *colour(char what) {
+    switch (what) {
+    case '@':
+        return "\033[1;31m";
+    case 'G':
+        return "\033[1;32m";
+    case '.':
+    case '#':
+        return "\033[2m";
+    case '*':
+    case '+':
+        return "\033[36m";
+    default:
+        return what >= '1' && what <= '9' ? "\033[1;34m" : "";
+    }
+}
+
+// Prints a frame over the last one, cut to the terminal, the picture's rows in colour.
+static void redraw(const char *frame, int first_row, int rows) {
+    struct winsize size;
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0;
+    int height = known ? size.ws_row - 1 : 1000, width = known ? size.ws_col - 1 : 1000, row = 0;
+    fputs("\033[H", stdout);
+    for (const char *line = frame, *end; *line && row < height; line = end + 1, row++) {
+        end = strchr(line, '\n');
+        int length = (int)(end - line) < width ? (int)(end - line) : width;
+        bool picture = row >= first_row && row < first_row + rows;
+        for (int i = 0; i < length; i++) {
+            const char *code = picture ? colour(line[i]) : "";
+            printf("%s%c%s", code, line[i], *code ? "\033[0m" : "");
+        }
+        fputs("\033[K\n", stdout);
+    }
+    fputs("\033[J", stdout);
+    fflush(stdout);
+}
+
+static fgsf_status save_frame(watcher *w) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/frame-%05d.ppm", w->o->frames, w->frame++);
+    return fgsf_watch_view_save(w->view, path);
+}
+
+static void wait_step(const watcher *w) {
+    long ms = w->o->delay >= 0 ? w->o->delay : w->live ? 150 : 0;
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    if (ms > 0) nanosleep(&t, NULL); // a signal ends it early
+}
+
+static fgsf_status show(watcher *w, bool over) {
+    char *frame = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&frame, &length);
+    if (!out) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a frame");
+    print_head(w, out);
+    putc('\n', out);
+    for (int row = 0; row < w->view->rows; row++) {
+        fprintf(out, "%s\n", fgsf_watch_view_row(w->view, row));
+    }
+    putc('\n', out);
+    print_q(w, out);
+    print_choice(w, out, over);
+    fclose(out);
+    if (w->live) {
+        redraw(frame, 2, w->view->rows);
+    } else {
+        printf("%s\n", frame);
+        fflush(stdout);
+    }
+    free(frame);
+    fgsf_status status = w->o->frames ? save_frame(w) : FGSF_OK;
+    if (ferror(stdout)) stopped = SIGPIPE;
+    wait_step(w);
+    return status;
+}
+
+// ---- Playing -------------------------------------------------------------------------------------
+
+static fgsf_status choose(watcher *w, fgsf_rng *rng) {
+    const fgsf_config *cfg = fgsf_agent_config(w->agent);
+    int actions = w->env->spec.num_actions;
+    fgsf_env_observe(w->env, w->state);
+    // Drawn first, as the evaluation does.
+    w->explored = w->o->epsilon > 0.0 && fgsf_rng_uniform(rng) < w->o->epsilon;
+    int random = w->explored ? (int)fgsf_rng_below(rng, (uint64_t)actions) : -1;
+    fgsf_status status = fgsf_agent_q(w->agent, w->task, w->rho, w->state, w->q, &w->num_policies);
+    if (status != FGSF_OK) return status;
+    if (w->explored) {
+        w->choice = (fgsf_choice){-1, random};
+    } else {
+        w->choice =
+            fgsf_gpi_choose(w->q, w->num_policies, actions, (enum fgsf_tie)cfg->gpi.tie, rng);
+    }
+    return FGSF_OK;
+}
+
+static fgsf_status play(watcher *w) {
+    long horizon = w->o->steps >= 0 ? w->o->steps : (long)fgsf_agent_config(w->agent)->eval.horizon;
+    fgsf_rng rng = fgsf_rng_make(
+        (uint64_t)w->o->seed + 1000u * (unsigned)w->task + (unsigned)w->episode, FGSF_STREAM_EVAL);
+    bool success = false;
+    fgsf_status status = fgsf_env_reset(w->env, &rng);
+    w->last = (fgsf_step_result){0};
+    w->total = 0;
+    for (w->step = 0; status == FGSF_OK && !stopped; w->step++) {
+        bool over = w->last.terminal || w->step >= horizon;
+        fgsf_watch_view_draw(w->view, w->env, w->task, w->step == 0);
+        if (!over) status = choose(w, &rng);
+        if (status == FGSF_OK) status = show(w, over);
+        if (over || status != FGSF_OK) break;
+        status = fgsf_env_step(w->env, w->choice.action, &rng, &w->last);
+        w->total += w->last.reward;
+        success = success || w->last.success;
+    }
+    if (status == FGSF_OK && !stopped) {
+        printf("episode %d: return %.9g, %d steps, goal %sreached\n%s", w->episode, w->total,
+               w->step, success ? "" : "not ", w->live ? "" : "\n");
+        fflush(stdout);
+    }
+    return status;
+}
+
+// ---- Setting up ----------------------------------------------------------------------------------
+
+static fgsf_status find_task(watcher *w) {
+    const char *text = w->o->task;
+    const fgsf_env_spec *spec = fgsf_env_get_spec(w->env);
+    bool heldout = text[0] == 'h';
+    const char *digits = text + heldout;
+    size_t n = strlen(digits);
+    int count = heldout ? spec->num_heldout : spec->num_tasks;
+    if (n == 0 || n > 6 || strspn(digits, "0123456789") != n || atoi(digits) >= count) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "--task '%.80s': %s has tasks 0..%d and held-out ones h0..h%d", text,
+                         w->env->def->name, spec->num_tasks - 1, spec->num_heldout - 1);
+    }
+    w->task = atoi(digits) + (heldout ? spec->num_tasks : 0);
+    return fgsf_env_set_task(w->env, w->task);
+}
+
+// What the priors are scored with: the learned vector, the true one, or a fit of it.
+static fgsf_status find_reward(watcher *w) {
+    double error = 0;
+    bool heldout = w->task >= w->env->spec.num_tasks;
+    w->reward_name = "learned";
+    if (!heldout && !w->o->true_reward) return FGSF_OK;
+    w->rho = w->given;
+    if (heldout) {
+        return fgsf_evaluate_rho(w->agent, w->env, w->task, w->rho, &w->reward_name, &error);
+    }
+    w->reward_name = "true";
+    if (fgsf_agent_true_rho(w->agent, w->env, w->task, w->rho)) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_INVALID, "--reward 'true': task %s has none that this policy can use",
+                     w->o->task);
+}
+
+static fgsf_status set_up(watcher *w) {
+    fgsf_status status = fgsf_agent_load(w->o->policy, "auto", &w->agent);
+    if (status != FGSF_OK) return status;
+    const fgsf_config *cfg = fgsf_agent_config(w->agent);
+    status = fgsf_env_create(cfg, &w->env);
+    if (status != FGSF_OK) return status;
+    const fgsf_env_spec *spec = fgsf_env_get_spec(w->env);
+    w->given = calloc((size_t)fgsf_agent_shape(w->agent)->features, sizeof(float));
+    w->state = calloc((size_t)spec->state_size, sizeof(float));
+    w->q = calloc((size_t)(fgsf_agent_num_policies(w->agent) * spec->num_actions), sizeof(float));
+    if (!w->given || !w->state || !w->q) return fgsf_fail(FGSF_ERR_MEMORY, "no memory to watch");
+    status = find_task(w);
+    if (status == FGSF_OK) status = find_reward(w);
+    if (status == FGSF_OK) status = fgsf_watch_view_create(cfg, w->env, &w->view);
+    if (status == FGSF_OK && w->o->frames && access(w->o->frames, W_OK | X_OK) != 0) {
+        status = fgsf_fail(FGSF_ERR_IO, "--frames '%s': %s", w->o->frames, strerror(errno));
+    }
+    return status;
+}
+
+static void tear_down(watcher *w) {
+    fgsf_watch_view_free(w->view);
+    fgsf_env_free(w->env);
+    fgsf_agent_free(w->agent);
+    free(w->given);
+    free(w->state);
+    free(w->q);
+}
+
+int main(int argc, char **argv) {
+    fgsf_driver_best_blas(argv);
+    options o;
+    if (!read_arguments(argc, argv, &o)) return 2;
+    if (o.help) {
+        fputs(HELP, stdout);
+        return 0;
+    }
+    watcher w = {.o = &o, .live = !o.plain && isatty(STDOUT_FILENO)};
+    struct sigaction action = {.sa_handler = on_stop};
+    const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int i = 0; i < 3; i++) sigaction(signals[i], &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    fgsf_status status = set_up(&w);
+    if (status == FGSF_OK && w.live) fputs("\033[?25l\033[2J", stdout); // no cursor, clean screen
+    for (; status == FGSF_OK && !stopped && w.episode < o.episodes; w.episode++) {
+        status = play(&w);
+    }
+    if (w.live) {
+        fputs("\033[0m\033[?25h", stdout);
+        if (stopped) putchar('\n');
+        fflush(stdout);
+    }
+    tear_down(&w);
+    if (status != FGSF_OK) fprintf(stderr, "watch: %s\n", fgsf_last_error());
+    return status != FGSF_OK ? 2 : stopped && stopped != SIGPIPE ? 128 + stopped : 0;
+}
