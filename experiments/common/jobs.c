@@ -81,6 +81,15 @@ static void install(int signal_number, void (*handler)(int)) {
     sigaction(signal_number, &action, NULL);
 }
 
+void fgsf_jobs_watch_stop(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int i = 0; i < 3; i++) {
+        struct sigaction old;
+        sigaction(signals[i], NULL, &old);
+        if (old.sa_handler != SIG_IGN) install(signals[i], on_stop);
+    }
+}
+
 // The life of a worker. Its own process group keeps the terminal's Ctrl-C away from it, so that the
 // driver alone decides; the death signal ends it with the driver.
 static void work(const pool *p, int index, pid_t driver) {

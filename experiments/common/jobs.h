@@ -57,6 +57,10 @@ typedef struct fgsf_jobs_options {
 // Set when the process was asked to stop; long loops look at it.
 extern volatile sig_atomic_t fgsf_stop;
 
+// Lets SIGINT, SIGTERM and SIGHUP set fgsf_stop, except those that were ignored. A pool does this by
+// itself while it runs.
+void fgsf_jobs_watch_stop(void);
+
 // Runs jobs 0..count-1 and returns how many did not end as done, or -1 (with a message in
 // fgsf_last_error) when the pool itself could not run.
 int fgsf_jobs_run(fgsf_job job, void *ctx, int count, const fgsf_jobs_options *options);

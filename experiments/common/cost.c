@@ -1,0 +1,35 @@
+// Costs from the configuration alone: no environment is made for it.
+#include "cost.h"
+
+#define ENDS 64.0 // inputs and outputs of a network together, roughly: only the order matters
+
+static double parameters(const fgsf_config *cfg) {
+    double sum = 0, before = ENDS;
+    for (int l = 0; l < cfg->net.hidden.n; l++) {
+        sum += before * (double)cfg->net.hidden.v[l];
+        before = (double)cfg->net.hidden.v[l];
+    }
+    return sum + before * ENDS;
+}
+
+// With all networks updated, task k of n updates k of them: half on average.
+static double networks(const fgsf_config *cfg) {
+    double tasks = (double)cfg->env.num_tasks;
+    if (fgsf_config_is_dqn(cfg) || cfg->sf.update_set == FGSF_UPDATE_I_ONLY) return 1.0;
+    if (cfg->sf.update_set == FGSF_UPDATE_ALL) return (tasks + 1.0) / 2.0;
+    return 2.0 - 1.0 / tasks; // the first task has no prior policy
+}
+
+double fgsf_cost_of_run(const fgsf_config *cfg) {
+    double steps = (double)cfg->env.num_tasks * (double)cfg->train.steps_per_task;
+    double rows = (double)cfg->train.batch_size * (1.0 + (double)cfg->avg.n);
+    return steps * networks(cfg) * rows * parameters(cfg);
+}
+
+void fgsf_cost_order(const double *costs, int num, int *order) {
+    for (int i = 0; i < num; i++) { // insertion: a sweep has thousands of runs at most
+        int at = i;
+        for (; at > 0 && costs[order[at - 1]] < costs[i]; at--) order[at] = order[at - 1];
+        order[at] = i;
+    }
+}

@@ -1,0 +1,14 @@
+// A guess of what a run costs, to start the long ones first.
+#ifndef FGSF_COST_H
+#define FGSF_COST_H
+
+#include "fgsf/config.h"
+
+// Returns a number that grows with the run's work: steps x networks updated per step x rows per
+// update x parameters. Only its order means anything.
+double fgsf_cost_of_run(const fgsf_config *cfg);
+
+// Fills `order` (num) with the indices of `costs` (num), the largest first; equal ones keep theirs.
+void fgsf_cost_order(const double *costs, int num, int *order);
+
+#endif

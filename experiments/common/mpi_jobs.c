@@ -1,0 +1,355 @@
+// Rank 0 hands out jobs and does some itself; the other ranks ask, work and report.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "mpi_jobs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fgsf/status.h"
+#include "job_server.h"
+#include "progress.h"
+
+// ---- Was this program started by mpirun or srun? -------------------------------------------------
+
+static int number(const char *name) {
+    const char *text = getenv(name);
+    return text ? atoi(text) : -1;
+}
+
+// Slurm sets its own numbers for every step; they mean an MPI program only together with PMIx.
+int fgsf_mpi_ranks(void) {
+    int n = number("OMPI_COMM_WORLD_SIZE");
+    if (n < 1) n = number("PMI_SIZE");
+    if (n < 1 && getenv("PMIX_NAMESPACE")) n = number("SLURM_STEP_NUM_TASKS");
+    return n > 1 ? n : 1;
+}
+
+int fgsf_mpi_rank(void) {
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
+    for (int i = 0; i < 3 && fgsf_mpi_ranks() > 1; i++) {
+        if (number(names[i]) >= 0) return number(names[i]);
+    }
+    return 0;
+}
+
+#ifndef FGSF_HAVE_MPI
+
+int fgsf_mpi_jobs_run(fgsf_job job, void *ctx, int count, const int *order,
+                      const fgsf_jobs_options *options) {
+    (void)job, (void)ctx, (void)count, (void)order, (void)options;
+    fgsf_fail(
+        FGSF_ERR_UNSUPPORTED,
+        "started with %d MPI ranks, but built without MPI: see FGSF_MPI in CMakeLists.txt, or "
+        "use --cell K/N",
+        fgsf_mpi_ranks());
+    return -1;
+}
+
+#else
+
+#include <mpi.h>
+
+#define PAUSE_MS 10         // how often a waiting process looks around
+#define PATIENCE 60.0       // seconds of silence after which a rank is given up
+#define STATUS_SECONDS 30.0 // between lines about the whole
+#define REPORTS 6.0         // of each rank, at least, within that time
+
+enum { TAG_REPORT = 1, TAG_ORDER = 2 };
+enum { ORDER_NOTHING, ORDER_RUN, ORDER_STOP, ORDER_END };
+
+// What a rank tells rank 0, at least every few seconds.
+typedef struct report {
+    int32_t idle;    // it has no job
+    int32_t leaving; // it wants none
+    int64_t steps;   // of the job that it has
+    fgsf_job_result result;
+    char host[64];
+} report;
+
+// What rank 0 answers.
+typedef struct order {
+    int32_t what, index;
+    int32_t lost; // with ORDER_END: some rank died, so MPI cannot be ended in an orderly way
+} order;
+
+// One rank as rank 0 sees it.
+typedef struct peer {
+    int job; // -1: none
+    bool idle, leaving, lost;
+    double heard;
+    int64_t steps;
+    char host[64];
+} peer;
+
+typedef struct sweep {
+    void *ctx;
+    const fgsf_jobs_options *options;
+    fgsf_job_server server;
+    int rank, size;
+    double patience;
+    int stops; // stop requests already passed on
+    // Rank 0 only.
+    const int *order;
+    int count, next, done;
+    peer *peers;
+    bool any_lost;
+    fgsf_progress_view view;
+    double last_status;
+} sweep;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// Waits for the own job or a moment; true with a result when the job has ended.
+static bool wait_a_moment(sweep *s, fgsf_job_result *result, bool *server_lost) {
+    if (s->server.running < 0) {
+        struct timespec moment = {0, PAUSE_MS * 1000000L};
+        nanosleep(&moment, NULL);
+        return false;
+    }
+    int found = fgsf_job_server_poll(&s->server, PAUSE_MS, result);
+    if (found < 0) *server_lost = true;
+    return found != 0;
+}
+
+// Hands new stop requests on to the own job.
+static bool pass_on_stops(sweep *s) {
+    bool asked = fgsf_stop > s->stops;
+    for (; s->stops < fgsf_stop; s->stops++) fgsf_job_server_stop(&s->server);
+    return asked;
+}
+
+static bool arrived(int source, int tag, int *from) {
+    int flag = 0;
+    MPI_Status status;
+    if (MPI_Iprobe(source, tag, MPI_COMM_WORLD, &flag, &status) != MPI_SUCCESS || !flag) {
+        return false;
+    }
+    *from = status.MPI_SOURCE;
+    return true;
+}
+
+// ---- Ranks that ask ------------------------------------------------------------------------------
+
+static void send_report(sweep *s, const fgsf_job_result *result, bool leaving) {
+    report r = {.idle = s->server.running < 0, .leaving = leaving, .result = {.index = -1}};
+    if (result) r.result = *result;
+    if (s->server.running >= 0) r.steps = s->server.progress->steps;
+    gethostname(r.host, sizeof r.host - 1);
+    MPI_Send(&r, sizeof r, MPI_BYTE, 0, TAG_REPORT, MPI_COMM_WORLD);
+}
+
+// Does what rank 0 wants; returns false at the end. *lost gets the order's word about lost ranks.
+static bool obey(sweep *s, bool *lost) {
+    order o;
+    MPI_Recv(&o, sizeof o, MPI_BYTE, 0, TAG_ORDER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (o.what == ORDER_RUN) {
+        fgsf_job_server_give(&s->server, o.index);
+        if (fgsf_stop) fgsf_job_server_stop(&s->server); // on its way before rank 0 knew
+    }
+    if (o.what == ORDER_STOP && !fgsf_stop) fgsf_stop = 1;
+    *lost = o.lost;
+    return o.what != ORDER_END;
+}
+
+// Returns whether MPI can still be ended in an orderly way; *orphan when rank 0 is gone.
+static bool follow(sweep *s, bool willing, bool *orphan) {
+    bool going = true, lost = false, server_lost = false;
+    double heard = now(), sent = now();
+    send_report(s, NULL, !willing);
+    while (going && !*orphan) {
+        fgsf_job_result result;
+        int from;
+        bool ended = wait_a_moment(s, &result, &server_lost);
+        pass_on_stops(s);
+        if (ended || now() - sent > s->patience / REPORTS) {
+            send_report(s, ended ? &result : NULL, !willing || fgsf_stop || server_lost);
+            sent = now();
+        }
+        while (going && arrived(0, TAG_ORDER, &from)) {
+            heard = now();
+            going = obey(s, &lost);
+        }
+        *orphan = going && now() - heard > s->patience;
+    }
+    return !lost && !*orphan;
+}
+
+// ---- Rank 0 --------------------------------------------------------------------------------------
+
+static void say_end(sweep *s, int rank, const fgsf_job_result *r) {
+    static const char *const words[] = {"done", "stop", "FAILED", "FAILED"};
+    char line[900], took[32];
+    if (s->options->quiet && r->end < FGSF_JOB_FAILED) return;
+    fgsf_progress_duration(r->seconds, took, sizeof took);
+    snprintf(line, sizeof line, "%-6s %s  %s  rank %d on %s%s%s", words[r->end],
+             s->options->name(s->ctx, r->index), took, rank, s->peers[rank].host,
+             *r->message ? "  " : "", r->message);
+    fgsf_progress_say(&s->view, line);
+}
+
+static void note_end(sweep *s, int rank, const fgsf_job_result *result) {
+    s->peers[rank].job = -1;
+    s->peers[rank].steps = 0;
+    s->done += result->end == FGSF_JOB_DONE;
+    say_end(s, rank, result);
+    if (s->options->ended) s->options->ended(s->ctx, result->index, result->end, result->message);
+}
+
+static void send_order(sweep *s, int rank, int what, int index) {
+    order o = {.what = what, .index = index, .lost = s->any_lost};
+    MPI_Send(&o, sizeof o, MPI_BYTE, rank, TAG_ORDER, MPI_COMM_WORLD);
+}
+
+// Takes a report in and answers it, so that the rank knows that rank 0 lives.
+static void hear(sweep *s, int rank) {
+    report r;
+    peer *p = &s->peers[rank];
+    MPI_Recv(&r, sizeof r, MPI_BYTE, rank, TAG_REPORT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    memcpy(p->host, r.host, sizeof p->host);
+    p->heard = now();
+    p->leaving = r.leaving;
+    p->steps = r.steps;
+    p->lost = false; // it was only slow
+    if (r.result.index >= 0) note_end(s, rank, &r.result);
+    p->idle = r.idle && p->job < 0;
+    send_order(s, rank, ORDER_NOTHING, -1);
+}
+
+// Gives the next jobs to whoever is idle.
+static void hand_out(sweep *s) {
+    for (int k = 0; k < s->size && s->next < s->count && !fgsf_stop; k++) {
+        peer *p = &s->peers[k];
+        if (!p->idle || p->leaving || p->lost) continue;
+        p->idle = false;
+        p->job = s->order[s->next++];
+        if (k > 0) {
+            send_order(s, k, ORDER_RUN, p->job);
+        } else {
+            fgsf_job_server_give(&s->server, p->job);
+        }
+    }
+}
+
+static void give_up_silent(sweep *s) {
+    for (int k = 1; k < s->size; k++) {
+        peer *p = &s->peers[k];
+        if (p->lost || now() - p->heard < s->patience) continue;
+        p->lost = s->any_lost = true;
+        fgsf_job_result r = {.index = p->job, .end = FGSF_JOB_CRASHED, .seconds = s->patience};
+        snprintf(r.message, sizeof r.message, "silent for %.0f s: given up", s->patience);
+        if (p->job < 0) {
+            char line[700];
+            snprintf(line, sizeof line, "LOST   rank %d on %s: %s", k, p->host, r.message);
+            fgsf_progress_say(&s->view, line);
+            continue;
+        }
+        note_end(s, k, &r);
+    }
+}
+
+static int running(const sweep *s) {
+    int n = 0;
+    for (int k = 0; k < s->size; k++) n += s->peers[k].job >= 0;
+    return n;
+}
+
+static bool anyone_left(const sweep *s) {
+    for (int k = 0; k < s->size; k++) {
+        if (!s->peers[k].leaving && !s->peers[k].lost) return true;
+    }
+    return false;
+}
+
+static void say_status(sweep *s) {
+    if (s->options->quiet || now() - s->last_status < STATUS_SECONDS) return;
+    char line[128];
+    long long steps = 0;
+    for (int k = 0; k < s->size; k++) steps += s->peers[k].steps;
+    snprintf(line, sizeof line, "%d of %d done, %d running (%lld steps so far)", s->done, s->count,
+             running(s), steps);
+    fgsf_progress_say(&s->view, line);
+    s->last_status = now();
+}
+
+static void stop_everyone(sweep *s) {
+    for (int k = 1; k < s->size; k++) {
+        if (!s->peers[k].lost) send_order(s, k, ORDER_STOP, -1);
+    }
+}
+
+// Returns whether MPI can still be ended in an orderly way.
+static bool lead(sweep *s) {
+    bool server_lost = false;
+    while (running(s) > 0 || (s->next < s->count && !fgsf_stop && anyone_left(s))) {
+        fgsf_job_result result;
+        int from;
+        if (wait_a_moment(s, &result, &server_lost)) {
+            note_end(s, 0, &result);
+            s->peers[0].idle = true;
+        }
+        s->peers[0].leaving = server_lost;
+        if (s->server.running >= 0) s->peers[0].steps = s->server.progress->steps;
+        if (pass_on_stops(s)) stop_everyone(s);
+        while (arrived(MPI_ANY_SOURCE, TAG_REPORT, &from)) hear(s, from);
+        give_up_silent(s);
+        hand_out(s);
+        say_status(s);
+    }
+    for (int k = 1; k < s->size; k++) {
+        if (!s->peers[k].lost) send_order(s, k, ORDER_END, -1);
+    }
+    return !s->any_lost;
+}
+
+// ---- Both ----------------------------------------------------------------------------------------
+
+static bool prepare_lead(sweep *s, int count, const int *jobs) {
+    s->order = jobs;
+    s->count = count > 0 ? count : 0;
+    s->peers = calloc((size_t)s->size, sizeof *s->peers);
+    fgsf_progress_open(&s->view, s->options->out ? s->options->out : stderr, s->options->quiet);
+    s->view.live = false;
+    s->last_status = now();
+    for (int k = 0; k < s->size && s->peers; k++) {
+        s->peers[k] = (peer){.job = -1, .idle = k == 0, .heard = now(), .host = "?"};
+    }
+    if (s->peers) gethostname(s->peers[0].host, sizeof s->peers[0].host - 1);
+    return s->peers != NULL;
+}
+
+int fgsf_mpi_jobs_run(fgsf_job job, void *ctx, int count, const int *jobs,
+                      const fgsf_jobs_options *options) {
+    sweep s = {.ctx = ctx, .options = options};
+    int wanted = number("FGSF_MPI_PATIENCE");
+    s.patience = wanted >= 2 ? wanted : PATIENCE;
+    if (!fgsf_job_server_start(&s.server, job, ctx)) return -1;
+    if (MPI_Init(NULL, NULL) != MPI_SUCCESS) {
+        fgsf_job_server_close(&s.server);
+        fgsf_fail(FGSF_ERR_UNSUPPORTED, "MPI does not start");
+        return -1;
+    }
+    fgsf_jobs_watch_stop();
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &s.size);
+    if (s.rank == 0 && !prepare_lead(&s, count, jobs)) MPI_Abort(MPI_COMM_WORLD, 1);
+    bool orphan = false, orderly = s.rank == 0 ? lead(&s) : follow(&s, count >= 0, &orphan);
+    fgsf_job_server_close(&s.server);
+    free(s.peers);
+    if (orderly) MPI_Finalize(); // with a dead rank it would wait forever
+    if (orphan) {
+        fgsf_fail(FGSF_ERR_UNSUPPORTED, "rank %d: rank 0 is silent; go on with --resume", s.rank);
+        return -1;
+    }
+    return s.rank == 0 ? s.count - s.done : 0;
+}
+
+#endif
