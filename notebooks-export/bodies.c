@@ -85,6 +85,7 @@ const char body_bars[] =
     "set xlabel XLABEL offset 0,0.3\n"
     "set ylabel YLABEL\n"
     "set xrange [0.4:|PANEL| + 0.6]\n"
+    "set yrange [*<0:0<*]\n"
     "set xtics scale 0 ()\n"
     "do for [p=1:|PANEL|] { set xtics add (tic(PANEL[p]) p) }\n"
     "set grid noxtics ytics\n"
@@ -106,11 +107,17 @@ const char body_bars[] =
 // One row per series, a point with its interval: XLABELS per panel, LEFT pixels for the names,
 // REFERENCE = 1 for an axis from 0 to 1 with a line at AT, ZERO = 1 to start the axis at 0.
 const char body_intervals[] =
+    "array TOP[|PANEL|]\n"
+    "do for [p=1:|PANEL|] {\n"
+    "    stats DATA using (is(PANEL_COLUMN, PANEL[p]) ? column('high') : NaN) nooutput\n"
+    "    TOP[p] = STATS_max\n"
+    "}\n"
     MULTIPLOT("LEFT", "30", "60")
     "set yrange [0.4:|SERIES| + 0.6]\n"
     "do for [p=1:|PANEL|] {\n"
     PANEL_TITLE
     "    set xlabel XLABELS[p] offset 0,0.3\n"
+    "    set format x (TOP[p] >= 5000 ? '%.0s%c' : '%g')\n"
     "    set ytics scale 0 ()\n"
     "    do for [i=1:|SERIES|] {\n"
     "        LABEL = p == 1 ? tic(SERIES[i]) : ''\n"

@@ -76,8 +76,8 @@ fgsf_status csv_fail(const csv *t, size_t row, size_t col, const char *what);
 typedef struct run {
     const char *dir, *env, *layout, *method, *cell, *status, *preset, *version;
     long seed;
-    double lr; // of the network that learns the task; NAN when not recorded, like the next two
-    double seconds, eval_epsilon;
+    double lr; // of the network that learns the task; NAN when not recorded, like the next three
+    double seconds, steps_per_task, eval_epsilon;
     const char *eval_reward;
     csv train, eval, policy_map, trajectory;
 } run;
@@ -174,7 +174,7 @@ fgsf_status improvement_interval(const scores *a, const scores *b, fgsf_stats_in
 // ---- paper.c ------------------------------------------------------------------------------------
 
 typedef struct paper_values {
-    csv cumulative, evaluation, overhead, code; // no columns when not found
+    csv cumulative, evaluation, overhead, hyper, code; // no columns when not found
 } paper_values;
 
 fgsf_status paper_read(pool *p, const char *dir, paper_values *out);
@@ -182,6 +182,8 @@ double paper_cumulative(const paper_values *ref, const group *g, const char *met
                         const char *task);
 double paper_return(const paper_values *ref, const group *g, const char *method, const char *task,
                     double *std);
+// Whether the arm trained for as many steps per task as the paper, so that a gap means something.
+bool paper_scale(const paper_values *ref, const group *g, const arm *a);
 double paper_milliseconds(const paper_values *ref, const char *method);
 // The authors' code as we ran it, mean over its seeds at the learning rate nearest to `lr`.
 double code_value(const paper_values *ref, const char *env, const char *method, const char *task,

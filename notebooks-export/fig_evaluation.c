@@ -42,7 +42,9 @@ static fgsf_status write_bars(exporter *e, const group *g, plot *f, enum metric 
         for (size_t k = 0; k < s.tasks.n; k++) {
             scores one;
             fgsf_stats_interval y;
-            double paper = paper_return(&e->paper, g, a->method, s.tasks.v[k], NULL);
+            double paper = paper_scale(&e->paper, g, a)
+                               ? paper_return(&e->paper, g, a->method, s.tasks.v[k], NULL)
+                               : NAN;
             TRY(scores_task(&e->pool, &s, k, &one));
             TRY(mean_interval(&one, &y));
             TRY(names_add(&e->pool, &tasks, s.tasks.v[k]));

@@ -45,7 +45,9 @@ static fgsf_status write_cumulative(exporter *e, const group *g, plot *f) {
         TRY(scores_of(&e->pool, &g->arms[i], CUMULATIVE, &s));
         for (size_t k = 0; k < s.tasks.n; k++) {
             curve c = {0};
-            double paper = paper_cumulative(&e->paper, g, g->arms[i].method, s.tasks.v[k]);
+            double paper = paper_scale(&e->paper, g, &g->arms[i])
+                               ? paper_cumulative(&e->paper, g, g->arms[i].method, s.tasks.v[k])
+                               : NAN;
             TRY(cumulative_curve(&e->pool, &g->arms[i], s.tasks.v[k], &c));
             TRY(put_curve(e, f, &g->arms[i], s.tasks.v[k], &c, paper, &series, &colours));
             TRY(names_add(&e->pool, &tasks, s.tasks.v[k]));
@@ -64,7 +66,8 @@ static fgsf_status write_cumulative(exporter *e, const group *g, plot *f) {
     return FGSF_OK;
 }
 
-// Draws columns of train.csv, one panel each; a method that has nothing but zeros is left out.
+// Draws columns of train.csv, one panel each; a method that recorded nothing or only zeros is left
+// out.
 static fgsf_status write_columns(exporter *e, const group *g, plot *f, const char *const *columns,
                                  const char *const *titles, size_t n) {
     names panels = {0};
@@ -79,7 +82,7 @@ static fgsf_status write_columns(exporter *e, const group *g, plot *f, const cha
             if (!arm_is_plain(&g->arms[i])) continue;
             TRY(diagnostic_curve(&e->pool, &g->arms[i], columns[k], &c));
             for (size_t j = 0; j < c.n; j++) top = fmax(top, c.y[j].high);
-            if (c.n == 0 || top <= 0) continue;
+            if (c.n < 2 || top <= 0) continue;
             TRY(names_add(&e->pool, &panels, titles[k]));
             TRY(put_curve(e, f, &g->arms[i], titles[k], &c, NAN, &series, &colours));
             last = fmax(last, c.x[c.n - 1]);
@@ -96,7 +99,8 @@ static fgsf_status write_columns(exporter *e, const group *g, plot *f, const cha
 
 static fgsf_status write_diagnostics(exporter *e, const group *g, plot *f) {
     static const char *const COLUMNS[] = {"bellman_residual", "grad_norm"};
-    static const char *const TITLES[] = {"Bellman residual, held-out transitions", "gradient norm"};
+    static const char *const TITLES[] = {"Bellman residual (held-out transitions)",
+                                         "gradient norm"};
     TRY(write_columns(e, g, f, COLUMNS, TITLES, 2));
     plot_text(f, "YLABEL", "mean over seeds, log scale");
     plot_number(f, "LOGY", 1);

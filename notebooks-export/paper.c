@@ -20,6 +20,8 @@ fgsf_status paper_read(pool *p, const char *dir, paper_values *out) {
     static const char *const CUMULATIVE_COLS[] = {"env", "task", "method", "cum_reward_end"};
     static const char *const EVALUATION_COLS[] = {"env", "task", "method", "mean", "std"};
     static const char *const OVERHEAD_COLS[] = {"method", "mean_ms"};
+    static const char *const HYPER_COLS[] = {"key", "four_rooms_paper", "reacher_paper",
+                                             "pointmaze_paper"};
     static const char *const CODE_COLS[] = {"env",  "method",         "lr",
                                             "task", "cum_reward_end", "eval_mean"};
     struct stat info;
@@ -28,6 +30,7 @@ fgsf_status paper_read(pool *p, const char *dir, paper_values *out) {
     TRY(read_known(p, dir, "cumulative_reward.csv", CUMULATIVE_COLS, 4, &out->cumulative));
     TRY(read_known(p, dir, "final_evaluation.csv", EVALUATION_COLS, 5, &out->evaluation));
     TRY(read_known(p, dir, "overhead.csv", OVERHEAD_COLS, 2, &out->overhead));
+    TRY(read_known(p, dir, "hyperparameters.csv", HYPER_COLS, 4, &out->hyper));
     return read_known(p, dir, "authors_code.csv", CODE_COLS, 6, &out->code);
 }
 
@@ -71,6 +74,20 @@ double paper_return(const paper_values *ref, const group *g, const char *method,
     if (!name || !find_row(&ref->evaluation, g->paper_env, name, task, &row)) return NAN;
     if (std) *std = number_at(&ref->evaluation, row, "std");
     return number_at(&ref->evaluation, row, "mean");
+}
+
+bool paper_scale(const paper_values *ref, const group *g, const arm *a) {
+    static const char *const ENVS[] = {"four_rooms", "reacher", "pointmaze"};
+    for (size_t i = 0; i < sizeof ENVS / sizeof ENVS[0]; i++) {
+        char column[32];
+        snprintf(column, sizeof column, "%s_paper", ENVS[i]);
+        if (strncmp(g->paper_env, ENVS[i], strlen(ENVS[i])) != 0) continue;
+        for (size_t row = 0; row < ref->hyper.rows; row++) {
+            if (!matches(&ref->hyper, row, "key", "steps_per_task")) continue;
+            return a->nruns && number_at(&ref->hyper, row, column) == a->runs[0]->steps_per_task;
+        }
+    }
+    return false;
 }
 
 // The overhead table calls the three algorithms FGSFDQN_alg1 to FGSFDQN_alg3.

@@ -44,9 +44,12 @@ static const char STYLE[] =
 static const char END[] = "unset output\n"
                           "}\n";
 
-// gnuplot's comparison of text ends at a comma, quoted or not, so names in its data have none.
+// gnuplot's comparison of text ends at a comma, quoted or not, and it reads backslashes in data as
+// escapes, so names in its data have neither.
 static char name_char(char c) {
-    return (unsigned char)c < ' ' ? ' ' : c == ',' ? ';' : c == '"' ? '\'' : c;
+    const char *const FROM = ",\"\\";
+    const char *at = c ? strchr(FROM, c) : NULL;
+    return (unsigned char)c < ' ' ? ' ' : at ? ";'/"[at - FROM] : c;
 }
 
 void plot_put_name(plot *f, const char *name) {

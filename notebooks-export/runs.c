@@ -70,6 +70,7 @@ static fgsf_status read_fields(pool *p, const char *path, const cJSON *json, run
     TRY(json_text(p, path, config, "env.layout", false, &r->layout));
     TRY(json_text(p, path, config, "preset", false, &r->preset));
     TRY(json_text(p, path, config, "eval.reward", false, &r->eval_reward));
+    r->steps_per_task = json_number(config, "train.steps_per_task");
     r->eval_epsilon = json_number(config, "eval.epsilon");
     r->lr = json_number(config, strstr(r->method, "dqn") ? "dqn.lr" : "sf.lr");
     return FGSF_OK;

@@ -74,8 +74,8 @@ def make_run(out, env, method, seed, skill, tasks, steps, scale, best, cell=None
     rng = random.Random(f"{env} {method} {cell} {seed}")
     folder = out / env / (f"{method}@{cell}" if cell else method) / f"seed-{seed}"
     folder.mkdir(parents=True)
-    config = {"preset": "clean", "eval.reward": "learned", "eval.epsilon": 0, "sf.lr": 0.001,
-              "dqn.lr": 0.001} | more.get("config", {})
+    config = {"preset": "clean", "train.steps_per_task": steps, "eval.reward": "learned",
+              "eval.epsilon": 0, "sf.lr": 0.001, "dqn.lr": 0.001} | more.get("config", {})
     status = more.get("status", "done")
     (folder / "run.json").write_text(json.dumps({
         "schema": "fgsf.run/1", "env": env, "method": method, "cell": cell, "seed": seed,
