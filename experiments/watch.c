@@ -8,6 +8,7 @@
 // redrawn in place; elsewhere, or with --plain, the frames follow each other.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,13 +160,22 @@ static void print_head(const watcher *w, FILE *out) {
             w->env->def->name, method, task_name(w), w->reward_name, w->episode, w->step, w->total);
 }
 
-static void print_q_row(const watcher *w, FILE *out, int k) {
+// Three decimals while they fit into the columns.
+static int decimals(const watcher *w) {
+    float largest = 0;
+    for (int i = 0; i < w->num_policies * w->env->spec.num_actions; i++) {
+        if (fabsf(w->q[i]) > largest) largest = fabsf(w->q[i]);
+    }
+    return largest < 9.9995f ? 3 : largest < 99.995f ? 2 : largest < 999.95f ? 1 : 0;
+}
+
+static void print_q_row(const watcher *w, FILE *out, int k, int digits) {
     int actions = w->env->spec.num_actions;
     bool own = fgsf_config_is_dqn(fgsf_agent_config(w->agent));
     fprintf(out, "%c %s %-3d", k == w->choice.policy ? '>' : ' ', own ? "net  " : "prior", k);
     for (int a = 0; a < actions; a++) {
         bool chosen = k == w->choice.policy && a == w->choice.action;
-        fprintf(out, " %6.2f%c", (double)w->q[k * actions + a], chosen ? '*' : ' ');
+        fprintf(out, " %6.*f%c", digits, (double)w->q[k * actions + a], chosen ? '*' : ' ');
     }
     putc('\n', out);
 }
@@ -177,8 +187,9 @@ static void print_q(const watcher *w, FILE *out) {
         fprintf(out, " %6s ", fgsf_watch_action(w->env, a));
     }
     putc('\n', out);
+    int digits = decimals(w);
     for (int k = 0; k < w->num_policies; k++) {
-        if (k < MAX_SHOWN || k == w->choice.policy) print_q_row(w, out, k);
+        if (k < MAX_SHOWN || k == w->choice.policy) print_q_row(w, out, k, digits);
     }
     if (w->num_policies > MAX_SHOWN) {
         fprintf(out, "  ... %d priors in all\n", w->num_policies);

@@ -5,10 +5,12 @@
 #include "study.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -91,13 +93,27 @@ static void print_tables(const char *target) {
     fflush(stdout);
 }
 
-// Draws OUT/export and shows its list of figures and its table.
-static void draw(const fgsf_cli *cli) {
+static bool in_path(const char *program) {
+    char path[4096];
+    const char *rest = getenv("PATH");
+    for (size_t n; rest && *rest; rest += n + (rest[n] == ':')) {
+        n = strcspn(rest, ":");
+        snprintf(path, sizeof path, "%.*s/%s", (int)n, rest, program);
+        if (n > 0 && access(path, X_OK) == 0) return true;
+    }
+    return false;
+}
+
+// Draws OUT/export and shows its list of figures and its table. Without the tools there are no
+// figures; false when there should have been.
+static bool draw(const fgsf_cli *cli) {
     char tool[4096], target[4096];
+    bool built = find_export(tool, sizeof tool);
     snprintf(target, sizeof target, "%s/export", cli->out);
-    if (!find_export(tool, sizeof tool)) {
-        fprintf(stderr, "%s: no figures: the export tool is not built\n", cli->spec->program);
-        return;
+    if (!built || !in_path("gnuplot")) {
+        fprintf(stderr, "%s: no figures: %s\n", cli->spec->program,
+                built ? "gnuplot is not installed" : "the export tool is not built");
+        return true;
     }
     fflush(stdout);
     pid_t pid = fork();
@@ -109,9 +125,10 @@ static void draw(const fgsf_cli *cli) {
     int code = 0;
     if (pid < 0 || waitpid(pid, &code, 0) < 0 || code != 0) {
         fprintf(stderr, "%s: the figures of %s could not be drawn\n", cli->spec->program, cli->out);
-    } else if (!cli->quiet) {
-        print_tables(target);
+        return false;
     }
+    if (!cli->quiet) print_tables(target);
+    return true;
 }
 
 // ---- Jobs ----------------------------------------------------------------------------------------
@@ -227,6 +244,38 @@ static int print_config(const fgsf_cli *cli, const fgsf_variant *variants, int n
     return FGSF_CLI_BAD;
 }
 
+// Rebuilds summary.csv and draws, one driver after the other: of several that share OUT, the last
+// one to end has then seen everything. One part of a job array leaves the figures to the others.
+static int close_study(const fgsf_cli *cli, bool anything_done) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/lock", cli->out);
+    int lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666), code = 0;
+    while (lock >= 0 && flock(lock, LOCK_EX) != 0 && errno == EINTR) continue;
+    if (fgsf_run_summarize(cli->out) != FGSF_OK) {
+        code = fgsf_cli_fail(cli);
+    } else if (fgsf_stop) {
+        fprintf(stderr, "%s: stopped; go on with --resume\n", cli->spec->program);
+        code = 130;
+    } else if (anything_done && cli->parts == 1 && !draw(cli)) {
+        code = FGSF_CLI_BAD;
+    }
+    if (lock >= 0) close(lock); // gives it back
+    return code;
+}
+
+// Whether one of the jobs has left something to draw: it may have diverged, or be another driver's.
+static bool any_done(const study *s) {
+    char directory[4096];
+    fgsf_run_record record;
+    for (int i = 0; i < s->num_jobs; i++) {
+        if (fgsf_run_directory(&s->jobs[i].id, directory, sizeof directory) == FGSF_OK &&
+            fgsf_run_read(directory, &record) == FGSF_OK && record.status == FGSF_RUN_DONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Under mpirun: over all ranks, the long jobs first, so that the last ones to end are short.
 static int run_on_ranks(study *s, int num_jobs, const fgsf_jobs_options *options) {
     int *order = calloc((size_t)num_jobs + 1, sizeof *order);
@@ -249,15 +298,9 @@ static int run_jobs(study *s) {
     if (fgsf_mpi_rank() > 0) {
         return unfinished < 0 ? fgsf_cli_fail(cli) : 0;
     }
-    if (unfinished < 0 || fgsf_run_summarize(cli->out) != FGSF_OK) {
-        return fgsf_cli_fail(cli);
-    }
-    if (fgsf_stop) {
-        fprintf(stderr, "%s: stopped; go on with --resume\n", cli->spec->program);
-        return 130;
-    }
-    if (unfinished < s->num_jobs || s->num_jobs == 0) {
-        draw(cli);
+    int code = unfinished < 0 ? fgsf_cli_fail(cli) : close_study(cli, any_done(s));
+    if (code != 0) {
+        return code;
     }
     return s->refused ? FGSF_CLI_BAD : unfinished ? 1 : 0;
 }

@@ -36,25 +36,27 @@ static void show_trail(fgsf_watch_view *v) {
 
 // ---- Four Rooms ----------------------------------------------------------------------------------
 
+// The map has no outer walls: a border stands for them, so everything is one further in.
 static void draw_four_rooms(fgsf_watch_view *v, const fgsf_env *env, int task) {
     const fgsf_four_rooms *m = fgsf_four_rooms_model(env);
+    int row = (int)v->state[0] + 1, col = (int)v->state[1] + 1;
     (void)task;
     memset(v->cells, '#', (size_t)(v->rows * v->cols));
     for (int cell = 0; cell < m->num_cells; cell++) {
-        put(v, m->row[cell], m->col[cell], ' ');
+        put(v, m->row[cell] + 1, m->col[cell] + 1, ' ');
     }
-    put_trail(v, (int)v->state[0], (int)v->state[1]);
+    put_trail(v, row, col);
     show_trail(v);
     for (int cell = 0; cell < m->num_cells; cell++) {
         int bit = m->object[cell], kind = m->kind[cell];
         bool left = bit < 0 || v->state[2 + bit] == 0.0;
         if (kind == m->num_types + 1) {
-            put(v, m->row[cell], m->col[cell], 'G');
+            put(v, m->row[cell] + 1, m->col[cell] + 1, 'G');
         } else if (kind > 0 && left) {
-            put(v, m->row[cell], m->col[cell], (char)('0' + kind));
+            put(v, m->row[cell] + 1, m->col[cell] + 1, (char)('0' + kind));
         }
     }
-    put(v, (int)v->state[0], (int)v->state[1], '@');
+    put(v, row, col, '@');
 }
 
 // ---- PointMaze -----------------------------------------------------------------------------------
@@ -95,7 +97,7 @@ static fgsf_status plan_maze(const fgsf_config *cfg, fgsf_watch_view *v) {
     if (!m) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a maze");
     fgsf_status status = fgsf_point_maze_plan_make(cfg, &m->plan);
     if (status != FGSF_OK) return status;
-    m->wide = m->plan.grid.cols <= 8 ? 6 : 4;
+    m->wide = m->plan.grid.rows <= 6 ? 6 : 4; // a large maze fits a terminal too
     m->high = m->wide / 2;
     v->rows = m->plan.grid.rows * m->high;
     v->cols = m->plan.grid.cols * m->wide;
@@ -166,8 +168,8 @@ fgsf_status fgsf_watch_view_create(const fgsf_config *cfg, const fgsf_env *env,
     *out = v;
     fgsf_status status = FGSF_OK;
     if (model) {
-        v->rows = model->rows;
-        v->cols = model->cols;
+        v->rows = model->rows + 2;
+        v->cols = model->cols + 2;
         v->aspect = 1;
         v->draw = draw_four_rooms;
     } else if (strcmp(env->def->name, "point_maze") == 0) {
