@@ -47,7 +47,7 @@ void ref_iterate(int n, int width, const double *A, const double *b, double alph
 
 double ref_max_difference(int count, const double *x, const double *y);
 
-// Optimal Q (states, actions) of P (states, actions, states) and expected rewards (states, actions).
+// Optimal Q (states, actions) of P (states, actions, states) and mean rewards (states, actions).
 void ref_value_iteration(int states, int actions, const double *P, const double *reward,
                          double gamma, double *q);
 

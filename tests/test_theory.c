@@ -1,5 +1,5 @@
-// The theory twice: the published digits against the double reference of support_mdp.h, and the fast
-// half of the studies, which hold the library's float graphs against the same digits.
+// The theory twice: published digits against the double reference of support_mdp.h, and the fast
+// half of the studies, which hold the library's graphs, in float, against the same digits.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

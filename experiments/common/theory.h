@@ -60,9 +60,6 @@ void theory_at_most(theory_report *report, double bound, double measured, const 
 void theory_at_least(theory_report *report, double bound, double measured, const char *quantity,
                      ...) FGSF_PRINTF(4, 5);
 
-// A line of explanation between the rows of the table.
-void theory_note(theory_report *report, const char *text);
-
 // One point of a curve for the export's figure.
 void theory_point(theory_report *report, const char *series, double x, double y);
 
@@ -117,12 +114,11 @@ double theory_loss(theory_problem *problem);
 // Returns the loss before.
 double theory_step(theory_problem *problem, double alpha);
 
-// The same for a table, with its numbers carried in double (`master`, in the table's order) and only
-// the graph in float: for runs whose single steps are smaller than the spacing of floats.
+// The same for a table, with its numbers carried in double (`master`, in the table's order) and the
+// graph alone in float: for runs whose single steps are smaller than the spacing of floats.
 double theory_step_master(theory_problem *problem, double alpha, double *master);
 
-// x(s, a, f) of the table; the address of the number in the network.
-size_t theory_index(const theory_problem *problem, int state, int action, int feature);
+// x(s, a, f) of the table.
 double theory_get(const theory_problem *problem, int state, int action, int feature);
 void theory_set(theory_problem *problem, int state, int action, int feature, double value);
 

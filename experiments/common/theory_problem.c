@@ -134,19 +134,20 @@ double theory_step_master(theory_problem *p, double alpha, double *master) {
     return loss;
 }
 
-size_t theory_index(const theory_problem *p, int state, int action, int feature) {
+// Where x(s, a, f) stands in the network: weights are (outputs, input), feature fastest in outputs.
+static size_t place(const theory_problem *p, int state, int action, int feature) {
     int row = action * p->params.shape.features + feature;
     return (size_t)row * (size_t)p->params.shape.input + (size_t)state;
 }
 
 double theory_get(const theory_problem *p, int state, int action, int feature) {
     if (p->report->status != FGSF_OK) return NAN;
-    return fgsf_network_parameters(p->net)[theory_index(p, state, action, feature)];
+    return fgsf_network_parameters(p->net)[place(p, state, action, feature)];
 }
 
 void theory_set(theory_problem *p, int state, int action, int feature, double value) {
     if (p->report->status != FGSF_OK) return;
-    fgsf_network_edit(p->net)[theory_index(p, state, action, feature)] = (float)value;
+    fgsf_network_edit(p->net)[place(p, state, action, feature)] = (float)value;
 }
 
 // One Jacobi rotation that clears M[i][j] of a symmetric matrix.

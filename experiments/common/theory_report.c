@@ -13,7 +13,7 @@ const theory_study theory_studies[] = {
      theory_descent, NULL, NULL, NULL},
     {"bias", "one next state per update biases the full gradient; 1/N and the cure", theory_bias,
      "Bias of the full gradient, long horizon", "next-state samples N",
-     "error of x(s1), which is 10"},
+     "x(s1) where learning ends"},
     {"baird", "the semi-gradient diverges where the full gradient stays bounded", theory_baird,
      "Baird's counterexample", "sweeps", "norm of the weights"},
     {"gpi", "generalised policy improvement and its transfer bound", theory_gpi, NULL, NULL, NULL},
@@ -106,10 +106,6 @@ void theory_at_least(theory_report *report, double bound, double measured, const
     va_end(args);
 }
 
-void theory_note(theory_report *report, const char *text) {
-    if (report->out && report->status == FGSF_OK) fprintf(report->out, "  # %s\n", text);
-}
-
 void theory_point(theory_report *report, const char *series, double x, double y) {
     if (!report->curves || !report->study->title || report->status != FGSF_OK) return;
     if (!report->curve) open_curve(report);
@@ -118,5 +114,5 @@ void theory_point(theory_report *report, const char *series, double x, double y)
 
 bool theory_is_plotted(int step) {
     if (step <= 10) return step > 0; // the axis is logarithmic
-    return floor(10.0 * log10(step)) > floor(10.0 * log10(step - 1));
+    return floor(10.0 * log10(step) + 1e-9) > floor(10.0 * log10(step - 1) + 1e-9);
 }
