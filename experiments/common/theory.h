@@ -1,16 +1,14 @@
-// The theory, checked by numbers: studies that compare what the library
-// computes with exact values.
+// The theory, checked by numbers: studies that compare what the library computes with exact values.
 //
 //     theory_report report = {.out = stdout};
 //     fgsf_device_open("auto", &report.device);
 //     theory_studies[0].run(&report);
 //     if (report.status != FGSF_OK || report.failed > 0) ...
 //
-// A study sets a small decision problem into the library's own network (no
-// hidden layer: a table, or a linear map), lets the library's Bellman graph
-// compute loss and gradient, and reports rows "expected, measured, tolerance".
-// It trains no agent. Errors stick in report.status: once something failed,
-// every further call does nothing, so that a study need not check each step.
+// A study sets a small decision problem into the library's own network (no hidden layer: a table,
+// or a linear map), lets the library's Bellman graph compute loss and gradient, and reports rows
+// "expected, measured, tolerance". It trains no agent. Errors stick in report.status: once
+// something failed, every further call does nothing, so that a study need not check each step.
 #ifndef THEORY_H
 #define THEORY_H
 
@@ -23,14 +21,12 @@
 #include "fgsf/network.h"
 #include "fgsf/optimizer.h"
 
-// ---- Rows, curves
-// ------------------------------------------------------------------------------
+// ---- Rows, curves -------------------------------------------------------------------------------
 
 typedef struct theory_report {
     fgsf_device *device;
     FILE *out;          // the table; NULL prints nothing
-    FILE *csv;          // study,quantity,expected,measured,tolerance,pass; NULL writes
-                        // nothing
+    FILE *csv;          // study,quantity,expected,measured,tolerance,pass; NULL: no file
     const char *curves; // folder of theory_<study>.csv; NULL writes none
     bool quick;         // leaves out the runs that take seconds
     const struct theory_study *study; // set by theory_run
@@ -51,8 +47,8 @@ extern const int theory_num_studies;
 // Runs one study with its heading, its curve file and its count of rows.
 void theory_run(theory_report *report, const theory_study *study);
 
-// One row each: |measured - expected| <= tolerance; measured <= bound; measured
-// >= bound. The quantity is a printf format.
+// One row each: |measured - expected| <= tolerance; measured <= bound; measured >= bound. The
+// quantity is a printf format.
 void theory_equal(theory_report *report, double expected, double measured, double tolerance,
                   const char *quantity, ...) FGSF_PRINTF(5, 6);
 void theory_at_most(theory_report *report, double bound, double measured, const char *quantity, ...)
@@ -63,15 +59,12 @@ void theory_at_least(theory_report *report, double bound, double measured, const
 // One point of a curve for the export's figure.
 void theory_point(theory_report *report, const char *series, double x, double y);
 
-// True for about ten steps per decade from 1 on, so that long curves stay
-// small.
+// True for about ten steps per decade from 1 on, so that long curves stay small.
 bool theory_is_plotted(int step);
 
-// ---- A decision problem in the library's own network
-// ---------------------------------------------
+// ---- A decision problem in the library's own network --------------------------------------------
 
-// Pairs (s, a) with next-state samples, in the layout of fgsf_batch, and the
-// network they train.
+// Pairs (s, a) with next-state samples, in the layout of fgsf_batch, and the network they train.
 typedef struct theory_problem {
     theory_report *report;
     fgsf_bellman_params params;
@@ -84,19 +77,16 @@ typedef struct theory_problem {
     double loss; // of the last run, before its step
 } theory_problem;
 
-// Returns parameters of a table: one-hot states, a network without hidden layer
-// or bias, the `sum` loss (half the weighted sum of squared errors), room for
-// `pairs` pairs.
+// Returns parameters of a table: one-hot states, a network without hidden layer or bias, the `sum`
+// loss (half the weighted sum of squared errors), room for `pairs` pairs.
 fgsf_bellman_params theory_table(int states, int actions, int features, int pairs);
 
-// Creates network (zeros), graph and plain SGD. Free it whatever the report's
-// status is.
+// Creates network (zeros), graph and plain SGD. Free it whatever the report's status is.
 void theory_problem_open(theory_report *report, const fgsf_bellman_params *params,
                          theory_problem *problem);
 void theory_problem_close(theory_problem *problem);
 
-// Adds a pair and returns its index. Its samples start as "the end": discount
-// 0, y = 0.
+// Adds a pair and returns its index. Its samples start as "the end": discount 0, y = 0.
 int theory_add_pair(theory_problem *problem, int state, int action, double weight);
 
 // Sets one next-state sample of a pair; y may be NULL for 0.
@@ -110,8 +100,8 @@ int theory_add_transition(theory_problem *problem, int state, int action, double
 // Returns the loss, and leaves the gradient in the graph.
 double theory_loss(theory_problem *problem);
 
-// One expected update: theta -= alpha * gradient, through the library's SGD.
-// Returns the loss before.
+// One expected update: theta -= alpha * gradient, through the library's SGD. Returns the loss
+// before.
 double theory_step(theory_problem *problem, double alpha);
 
 // The same for a table, with its numbers carried in double (`master`, in the table's order) and the
@@ -122,13 +112,11 @@ double theory_step_master(theory_problem *problem, double alpha, double *master)
 double theory_get(const theory_problem *problem, int state, int action, int feature);
 void theory_set(theory_problem *problem, int state, int action, int feature, double value);
 
-// The eigenvalues of the loss's Hessian over the states (one action, features
-// == input), ascending. The columns of the identity go in as parameters, so one
-// gradient of the graph is the Hessian.
+// The eigenvalues of the loss's Hessian over the states (one action, features == input), ascending.
+// The columns of the identity go in as parameters, so one gradient of the graph is the Hessian.
 void theory_curvature(theory_problem *problem, double *eigenvalues);
 
-// ---- The studies
-// ---------------------------------------------------------------------------------
+// ---- The studies --------------------------------------------------------------------------------
 
 void theory_ring(theory_report *report);
 void theory_chain(theory_report *report);
@@ -139,9 +127,8 @@ void theory_baird(theory_report *report);
 void theory_gpi(theory_report *report);
 void theory_fixed_point(theory_report *report);
 
-// What `fixed-point` expects with slip 0.1: how far from psi each method ends,
-// root mean square and largest. The numbers are those of a linear solve in
-// double, which the tests repeat.
+// What `fixed-point` expects with slip 0.1: how far from psi each method ends, root mean square and
+// largest. The numbers are those of a linear solve in double, which the tests repeat.
 typedef struct theory_distance {
     const char *name;
     double n; // samples per update; INFINITY for split
@@ -153,8 +140,7 @@ extern const theory_distance theory_distances[THEORY_DISTANCES];
 // The largest and the root mean square entry of psi itself with slip 0.1.
 extern const theory_distance theory_psi_size;
 
-// The policy of `fixed-point`: in each cell the first action of a shortest way
-// to the goal.
+// The policy of `fixed-point`: in each cell the first action of a shortest way to the goal.
 struct fgsf_four_rooms;
 void theory_shortest_way(const struct fgsf_four_rooms *model, int *policy);
 

@@ -1,10 +1,9 @@
 // The study `baird`: seven states, eight weights, one policy, reward 0 (T5).
 //
-// The values are linear in the weights, the target policy always moves to state
-// 7, and the states are updated equally often. The semi-gradient then runs away
-// from the solution w = 0 that it has; the full gradient cannot, for it
-// descends a loss. Three copies of the problem run in three feature columns of
-// one network, as successor features would.
+// The values are linear in the weights, the target policy always moves to state 7, and the states
+// are updated equally often. The semi-gradient then runs away from the solution w = 0 that it has;
+// the full gradient cannot, for it descends a loss. Three copies of the problem run in three
+// feature columns of one network, as successor features would.
 #include <math.h>
 #include <string.h>
 
@@ -44,8 +43,7 @@ static double norm(const theory_problem *p, int column) {
     return sqrt(sum);
 }
 
-// Mean over the states of delta^2, per column: the loss is half the sum over
-// columns.
+// Mean over the states of delta^2, per column: the loss is half the sum over columns.
 static double mean_square(theory_problem *p) {
     return 2.0 * theory_loss(p) / p->params.shape.features;
 }
@@ -132,8 +130,7 @@ static void full_table(theory_report *report) {
     theory_problem_close(&p);
 }
 
-// Half-way between the two: here it settles, but slower and farther out than
-// the full gradient.
+// Half-way between the two: here it settles, but slower and farther out than the full gradient.
 static void half_table(theory_report *report) {
     const double expected[3][2] = {
         {9.989374296, 9.291530376}, {10.67455752, 1.183461651e-3}, {9.932170598, 7.330637416e-4}};
@@ -152,8 +149,8 @@ static void half_table(theory_report *report) {
     theory_problem_close(&p);
 }
 
-// The full gradient's loss has one flat and one nearly flat direction; its
-// steepest one limits alpha.
+// The full gradient's loss has one flat and one nearly flat direction; its steepest one limits
+// alpha.
 static void full_curvature(theory_report *report) {
     theory_problem p;
     double e[WEIGHTS] = {0};
@@ -191,8 +188,8 @@ static void full_steps(theory_report *report) {
 
 #define SEEDS 10
 
-// All seeds in one network: a block of eight inputs for each. The pair's weight
-// is the importance ratio, 7 for the move to state 7 and 0 else.
+// All seeds in one network: a block of eight inputs for each. The pair's weight is the importance
+// ratio, 7 for the move to state 7 and 0 else.
 static void open_sampled(theory_report *report, double eta, theory_problem *p) {
     fgsf_bellman_params params = theory_table(SEEDS * WEIGHTS, 1, 1, SEEDS);
     params.grad_mix = eta;

@@ -1,17 +1,14 @@
-// The study `bias`: what it costs to use the same next states for error and
-// gradient (T4).
+// The study `bias`: what it costs to use the same next states for error and gradient (T4).
 //
-// From one state the world branches into two. The expected loss over N sampled
-// next states is put into the graph exactly: one pair for every count k of the
-// first branch, weighted by its binomial probability, with N samples. Nothing
-// is drawn; sampled runs are in theory_sampling.c.
+// From one state the world branches into two. The expected loss over N sampled next states is put
+// into the graph exactly: one pair for every count k of the first branch, weighted by its binomial
+// probability, with N samples. Nothing is drawn; sampled runs are in theory_sampling.c.
 #include <math.h>
 #include <string.h>
 
 #include "theory.h"
 
-// Three states: 0 branches to 1 and 2 with y = 0; 1 gives y = 1 and ends or
-// repeats; 2 ends.
+// Three states: 0 branches to 1 and 2 with y = 0; 1 gives y = 1 and ends or repeats; 2 ends.
 typedef struct setup {
     const char *name;
     double gamma;
@@ -36,8 +33,7 @@ static const setup LONG = {.name = "T4 B",
                            .alpha = 3.0,
                            .steps = 2500};
 
-// An estimator with N samples, of which `first` make the error when it is
-// split.
+// An estimator with N samples, of which `first` make the error when it is split.
 typedef struct sampling {
     const char *name;
     enum fgsf_estimator estimator;
@@ -49,8 +45,8 @@ static double binomial(int n, int k) {
     return exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) - n * log(2.0));
 }
 
-// Adds state 0 with `in_error` of the first `first` samples, and `in_rest` of
-// the others, in branch 1.
+// Adds state 0 with `in_error` of the first `first` samples, and `in_rest` of the others, in branch
+// 1.
 static void add_branching(theory_problem *p, const setup *m, double probability, int first,
                           int in_error, int in_rest) {
     int pair = theory_add_pair(p, 0, 0, m->d[0] * probability);
@@ -90,8 +86,8 @@ static void minimise(theory_report *report, const setup *m, const sampling *e, d
     theory_problem_close(&p);
 }
 
-// At the exact values the mean error is 0, so what is left of the loss is the variance term,
-// d gamma^2 (x1 - x2)^2 / 8N = 3.375 / N, and of the gradient its derivative, 0.675 / N.
+// At the exact values the mean error is 0, so what is left of the loss is the variance term, d
+// gamma^2 (x1 - x2)^2 / 8N = 3.375 / N, and of the gradient its derivative, 0.675 / N.
 static void variance_term(theory_report *report) {
     const sampling cases[] = {{"shared", FGSF_SHARED, 1.0, 1, 0},
                               {"shared", FGSF_SHARED, 1.0, 5, 0},
@@ -117,9 +113,8 @@ static void variance_term(theory_report *report) {
     }
 }
 
-// The minimiser in closed form. For A, x_B = 1 - 1/(2(N+1)); for B, with c =
-// gamma^2 / 4N and u = c/(1+c), the normal equations reduce to x1 = (1-gamma) /
-// ((1-gamma)^2 + u), x2 = u x1.
+// The minimiser in closed form. For A, x_B = 1 - 1/(2(N+1)); for B, with c = gamma^2 / 4N and u =
+// c/(1+c), the normal equations reduce to x1 = (1-gamma) / ((1-gamma)^2 + u), x2 = u x1.
 static void closed_form(const setup *m, double n, double x[3]) {
     if (!m->repeats) {
         x[2] = 0.5 / (n + 1.0);

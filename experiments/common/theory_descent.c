@@ -1,20 +1,17 @@
-// The study `descent`: when the Bellman error must fall, and when it need not
-// (T3a, T3b).
+// The study `descent`: when the Bellman error must fall, and when it need not (T3a, T3b).
 //
-// With the next actions frozen, E is a smooth quadratic and a small enough step
-// lowers it. With the actions chosen anew by generalised policy improvement it
-// is not even continuous: two actions with the same value have different
-// successor vectors, so the target jumps when the choice does.
+// With the next actions frozen, E is a smooth quadratic and a small enough step lowers it. With the
+// actions chosen anew by generalised policy improvement it is not even continuous: two actions with
+// the same value have different successor vectors, so the target jumps when the choice does.
 #include <math.h>
 
 #include "theory.h"
 
 #define GAMMA 0.9
 
-// How a run of descent went. Rises are of E in one step; the first is relative
-// to E at the start, the second to E just before the step, counted while E is
-// above a millionth of its start. Below that, one unit in the last place of x
-// moves E by more than a millionth of itself.
+// How a run of descent went. Rises are of E in one step; the first is relative to E at the start,
+// the second to E just before the step, counted while E is above a millionth of its start. Below
+// that, one unit in the last place of x moves E by more than a millionth of itself.
 typedef struct descent {
     double rise, relative_rise;
     double first, last;
@@ -70,9 +67,8 @@ static void frozen_ring(theory_report *report) {
 #define POLICIES 3
 #define FEATURES 2
 
-// Three policies over random deterministic transitions: one table with a block
-// of states for each. Next actions are the GPI actions of random tables, chosen
-// once and kept.
+// Three policies over random deterministic transitions: one table with a block of states for each.
+// Next actions are the GPI actions of random tables, chosen once and kept.
 static void frozen_policies(theory_report *report) {
     int pairs = POLICIES * STATES * ACTIONS;
     fgsf_bellman_params params = theory_table(POLICIES * STATES, ACTIONS, FEATURES, pairs);
@@ -108,9 +104,8 @@ static void frozen_policies(theory_report *report) {
     theory_problem_close(&p);
 }
 
-// One transition s -> s', two actions at s'. x(s, a) = (start, 0), x(s', a1) =
-// (2, 0), x(s', a2) = (0, second); F = 1 is the same problem with the scalar
-// values.
+// One transition s -> s', two actions at s'. x(s, a) = (start, 0), x(s', a1) = (2, 0), x(s', a2) =
+// (0, second); F = 1 is the same problem with the scalar values.
 static void open_tie(theory_report *report, int features, double start, double second,
                      theory_problem *p) {
     fgsf_bellman_params params = theory_table(2, 2, features, 1);
@@ -123,8 +118,7 @@ static void open_tie(theory_report *report, int features, double start, double s
     theory_set(p, 1, 1, features - 1, second);
 }
 
-// Chooses the next action by its value under rho = (1, 1), the first one at a
-// tie.
+// Chooses the next action by its value under rho = (1, 1), the first one at a tie.
 static int choose_action(theory_problem *p) {
     theory_report *report = p->report;
     const float rho[2] = {1.0f, 1.0f};
@@ -163,9 +157,8 @@ static void live_tie(theory_report *report) {
     theory_equal(report, 0.0, high - low, 1e-8, "T3b: jump of the scalar loss on the same data");
 }
 
-// From x(s, a) = (2.7, 0) the error 0.1 pushes x(s', a1) down, below its rival:
-// the next choice is another one and the loss is larger, after a step that was
-// downhill for the action at hand.
+// From x(s, a) = (2.7, 0) the error 0.1 pushes x(s', a1) down, below its rival: the next choice is
+// another one and the loss is larger, after a step that was downhill for the action at hand.
 static void live_descent(theory_report *report) {
     theory_problem p;
     open_tie(report, 2, 2.7, 2.0, &p);

@@ -1,10 +1,8 @@
-// The study `fixed-point`: where the methods end on Four Rooms, relative to the
-// exact psi.
+// The study `fixed-point`: where the methods end on Four Rooms, relative to the exact psi.
 //
-// A table over the 152 cells with the inventory frozen: psi of walking the
-// shortest way to the goal, every cell updated equally often. Updates are
-// expected ones: all outcomes of a cell's step enter the graph with their
-// probabilities. Since the full gradient's problem is badly conditioned,
+// A table over the 152 cells with the inventory frozen: psi of walking the shortest way to the
+// goal, every cell updated equally often. Updates are expected ones: all outcomes of a cell's step
+// enter the graph with their probabilities. Since the full gradient's problem is badly conditioned,
 // conjugate gradients on the graph's own gradient find where it stops.
 #include <math.h>
 #include <stdlib.h>
@@ -115,10 +113,9 @@ static void set_outcome(theory_problem *p, int pair, int i, const fgsf_four_room
     theory_set_sample(p, pair, i, o->cell, 0, o->terminal ? 0.0 : GAMMA, y);
 }
 
-// The expected update of N samples that serve error and gradient alike needs no
-// more than pairs of outcomes: the error's sample and the gradient's are the
-// same one with probability 1/N, else independent. N = INFINITY is the
-// expectation of `split`. The graph is the split one with 1 + 1.
+// The expected update of N samples that serve error and gradient alike needs no more than pairs of
+// outcomes: the error's sample and the gradient's are the same one with probability 1/N, else
+// independent. N = INFINITY is the expectation of `split`. The graph is the split one with 1 + 1.
 static void add_product_law(theory_problem *p, const rooms *r, double n) {
     for (int cell = 0; cell < r->cells; cell++) {
         fgsf_four_rooms_outcome o[ACTIONS];
@@ -135,9 +132,8 @@ static void add_product_law(theory_problem *p, const rooms *r, double n) {
     }
 }
 
-// The same expectation the long way: every multiset of n outcomes with its
-// multinomial probability, for the shared estimator. The counts of the first
-// `fixed` outcomes are chosen, `left` remain.
+// The same expectation the long way: every multiset of n outcomes with its multinomial probability,
+// for the shared estimator. The counts of the first `fixed` outcomes are chosen, `left` remain.
 static void add_multisets(theory_problem *p, const rooms *r, int cell, int fixed, int left,
                           int counts[ACTIONS]) {
     fgsf_four_rooms_outcome o[ACTIONS];
@@ -240,8 +236,8 @@ static double dot(const double *a, const double *b, int size) {
     return sum;
 }
 
-// Conjugate gradients from x, `steps` long: the gradient is affine, so without
-// y it is the Hessian times its argument.
+// Conjugate gradients from x, `steps` long: the gradient is affine, so without y it is the Hessian
+// times its argument.
 static void descend(theory_problem *p, const float *no_y, double *x, int steps, int size) {
     double *work = calloc(3 * (size_t)size, sizeof *work);
     if (!work) p->report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: out of memory");
@@ -282,8 +278,7 @@ static void full_gradient(theory_report *report, const rooms *r, const theory_di
     double *x = calloc(2 * (size_t)r->size, sizeof *x);
     float *no_y = calloc((size_t)(params.max_pairs * 2 * r->features), sizeof *no_y);
     if (!x || !no_y) report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: out of memory");
-    // A restart removes the rounding that the recursion of the gradient has
-    // gathered.
+    // A restart removes the rounding that the recursion of the gradient has gathered.
     for (int restart = 0; restart < 2; restart++) descend(&p, no_y, x, 120, r->size);
     if (x) gradient_at(&p, x, x + r->size, r->size); // leaves x in the network
     bool slips = r->model.slip > 0.0; // without slip, one outcome: every method is exact

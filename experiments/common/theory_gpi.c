@@ -1,10 +1,8 @@
-// The study `gpi`: generalised policy improvement on random decision problems
-// (T6).
+// The study `gpi`: generalised policy improvement on random decision problems (T6).
 //
-// Twenty problems share one network per base policy: a one-hot block of states
-// for each problem. The library learns psi of each policy by expected
-// semi-gradient updates and scores it with its own policy evaluation; the
-// policy that follows is then evaluated exactly, in double.
+// Twenty problems share one network per base policy: a one-hot block of states for each problem.
+// The library learns psi of each policy by expected semi-gradient updates and scores it with its
+// own policy evaluation; the policy that follows is then evaluated exactly, in double.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +49,7 @@ static int argmax(const double q[ACTIONS]) {
     return best;
 }
 
-// Q of a policy under w, or the optimal Q when policy is NULL, iterated until
-// double is exhausted.
+// Q of a policy under w, or the optimal Q when policy is NULL, iterated until double is exhausted.
 static void evaluate(const problem *m, const double w[FEATURES], const int *policy,
                      double q[STATES][ACTIONS]) {
     memset(q, 0, sizeof(double[STATES][ACTIONS]));
@@ -82,8 +79,7 @@ static void solve_problem(problem *m) {
     evaluate(m, QUERY, NULL, m->best);
 }
 
-// Learns psi of policy j in every problem: a pair per outcome, weighted by its
-// probability.
+// Learns psi of policy j in every problem: a pair per outcome, weighted by its probability.
 static void learn_policy(theory_report *report, const problem *problems, int j, theory_problem *p) {
     fgsf_bellman_params params = theory_table(ROWS, ACTIONS, FEATURES, ROWS * ACTIONS * STATES);
     params.grad_mix = 0.0;
@@ -100,8 +96,7 @@ static void learn_policy(theory_report *report, const problem *problems, int j, 
     for (int sweep = 0; sweep < 200; sweep++) theory_step(p, 1.0); // 0.9^200 = 7e-10
 }
 
-// Moves psi(s, a) along w so that its value under w changes by a number within
-// +-eps.
+// Moves psi(s, a) along w so that its value under w changes by a number within +-eps.
 static void perturb(theory_problem *p, double eps, fgsf_rng *rng) {
     double square = 0.0;
     for (int f = 0; f < FEATURES; f++) square += QUERY[f] * QUERY[f];

@@ -1,8 +1,6 @@
-// A decision problem as a batch for the library's Bellman graph, and the steps
-// taken on it.
+// A decision problem as a batch for the library's Bellman graph, and the steps taken on it.
 //
-// States enter one-hot; a linear problem (Baird) writes its own inputs into `s`
-// and `s_next`.
+// States enter one-hot; a linear problem (Baird) writes its own inputs into `s` and `s_next`.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

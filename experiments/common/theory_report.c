@@ -49,8 +49,7 @@ void theory_run(theory_report *report, const theory_study *study) {
     report->curve = NULL;
 }
 
-// How expected and measured are compared, with the sign in the table and the
-// words in the CSV.
+// How expected and measured are compared, with the sign in the table and the words in the CSV.
 typedef struct relation {
     const char *sign, *words;
 } relation;

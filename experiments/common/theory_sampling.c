@@ -1,6 +1,5 @@
-// The sampled half of the study `bias`: episodes with Robbins-Monro steps (T7),
-// and what drawing with replacement from few stored samples does to a mean
-// (T8).
+// The sampled half of the study `bias`: episodes with Robbins-Monro steps (T7), and what drawing
+// with replacement from few stored samples does to a mean (T8).
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +10,23 @@
 #define EPISODES 100000
 #define TAIL 1000
 
-// An estimator on A-split episodes: 0 leads to 1 or 2 (y = 0); 1 ends with y =
-// 1, 2 with y = 0.
+// An estimator on A-split episodes: 0 leads to 1 or 2 (y = 0); 1 ends with y = 1, 2 with y = 0.
 typedef struct episodes {
     const char *name;
     enum fgsf_estimator estimator;
     int n, first;
-    enum fgsf_opt_kind steps; // FGSF_SGD_RM: 0.5 (1000 / (1000 + k))^0.75;
-                              // FGSF_SGD: constant 0.5
+    // FGSF_SGD_RM: 0.5 (1000 / (1000 + k))^0.75; FGSF_SGD: constant 0.5
+    enum fgsf_opt_kind steps;
 } episodes;
 
 // What is left after the last episode, over the seeds.
 typedef struct outcome {
     double mean[3], deviation[3];
-    double least_tail; // smallest over seeds: standard deviation of x_B over the
-                       // last episodes
+    double least_tail; // smallest over seeds: deviation of x_B over the last episodes
 } outcome;
 
-// All seeds in one table, three states for each. Per seed two pairs: the
-// branching and the branch that the episode took, updated together.
+// All seeds in one table, three states for each. Per seed two pairs: the branching and the branch
+// that the episode took, updated together.
 static void open_episodes(theory_report *report, const episodes *e, theory_problem *p) {
     fgsf_bellman_params params = theory_table(3 * SEEDS, 1, 1, 2 * SEEDS);
     params.samples = e->n;
@@ -138,9 +135,8 @@ static void robbins_monro(theory_report *report) {
                     "T7 control: constant alpha 0.5, deviation of the last 1000 x(B)");
 }
 
-// Each pair averages N draws from n stored coins of +-1 against x = 0, so the
-// mean squared error of the graph is the variance of such a mean, in units of a
-// single coin's.
+// Each pair averages N draws from n stored coins of +-1 against x = 0, so the mean squared error of
+// the graph is the variance of such a mean, in units of a single coin's.
 static void replacement(theory_report *report) {
     enum { REPETITIONS = 60000, N = 5, MAX_STORED = 20 };
     const struct {

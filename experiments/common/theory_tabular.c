@@ -1,9 +1,7 @@
-// The studies `ring` and `chain`: a table trained on deterministic transitions
-// (T2, T11).
+// The studies `ring` and `chain`: a table trained on deterministic transitions (T2, T11).
 //
-// Both have a closed form, X = (I - gamma P)^-1 Y, so what the library learns
-// can be compared entry by entry, and the number of sweeps with the eigenvalues
-// of the loss.
+// Both have a closed form, X = (I - gamma P)^-1 Y, so what the library learns can be compared entry
+// by entry, and the number of sweeps with the eigenvalues of the loss.
 #include <math.h>
 
 #include "theory.h"
@@ -45,8 +43,8 @@ static double table_error(const theory_problem *p, double (*exact)(int, int)) {
     return worst;
 }
 
-// Sweeps until `steps` and puts the error of every plotted sweep on the curve;
-// also notes the first sweep at which the error is below 1e-3.
+// Sweeps until `steps` and puts the error of every plotted sweep on the curve; also notes the first
+// sweep at which the error is below 1e-3.
 static void sweep_to(theory_problem *p, double alpha, int steps, double (*exact)(int, int),
                      const char *series, int *done, int *reached) {
     for (; *done < steps; ++*done) {
@@ -127,8 +125,7 @@ static void ring_semi(theory_report *report) {
     theory_problem_close(&p);
 }
 
-// T2 C: a network with two hidden layers on the ring's four states, trained
-// with Adam.
+// T2 C: a network with two hidden layers on the ring's four states, trained with Adam.
 static void ring_network(theory_report *report) {
     const int steps = 200000;
     fgsf_bellman_params params = theory_table(RING, 1, RING, RING);
