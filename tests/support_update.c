@@ -110,7 +110,7 @@ world *world_create(const char *preset, const char *method, const char *settings
                                  .key = (enum fgsf_key_mode)cfg.avg.key,
                                  .grid_pitch = cfg.avg.grid_pitch};
     require(fgsf_replay_create(&params, &w->mirror));
-    fgsf_rng rng = fgsf_rng_make(7, FGSF_STREAM_INIT);
+    fgsf_rng rng = fgsf_rng_make((uint64_t)cfg.seed + 7, FGSF_STREAM_INIT);
     fill_policies(w, &rng);
     fill_replay(w, &rng);
     w->rng = w->t->replay_rng;

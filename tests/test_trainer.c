@@ -110,6 +110,31 @@ TEST t9_isolated_tasks_do_not_mix(void) {
     PASS();
 }
 
+// Every task goes on from where it stood, and from the start after a terminal or the horizon.
+TEST t9_each_task_has_its_own_episodes(void) {
+    fgsf_trainer *t = NULL;
+    const float *last[6] = {NULL};
+    int length[6] = {0}, ends = 0;
+    float start[64];
+    ASSERT_OK(create("clean", "fg-sfrql-random",
+                     TINY "explore.epsilon=1 train.batch_size=5000 train.horizon=60", &t));
+    ASSERT_OK(fgsf_env_reset(t->envs[0], &t->env_rng[0]));
+    fgsf_env_observe(t->envs[0], start);
+    ASSERT_OK(take_steps(t, 5000));
+    for (int64_t i = 0; i < 5000; i++) {
+        fgsf_transition tr = fgsf_replay_at(t->replay, i);
+        const float *from = last[tr.task] ? last[tr.task] : start;
+        ASSERT_MEM_EQ(from, tr.s, (size_t)t->spec.state_size * sizeof(float));
+        bool over = tr.discount == 0.0f || ++length[tr.task] == 60;
+        last[tr.task] = over ? NULL : tr.s_next;
+        length[tr.task] = over ? 0 : length[tr.task];
+        ends += over;
+    }
+    ASSERT(ends > 60);
+    fgsf_trainer_free(t);
+    PASS();
+}
+
 // The authors' code, which keeps one state for all tasks. Wrong rewards are so rare that single seeds
 // scatter (0.7 to 2.1 % over 30 seeds, 1.4 % on average); the specification's range is for the mean.
 TEST t9_shared_state_corrupts_transitions(void) {
@@ -453,6 +478,7 @@ GREATEST_MAIN_DEFS();
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     RUN_TEST(t9_isolated_tasks_do_not_mix);
+    RUN_TEST(t9_each_task_has_its_own_episodes);
     RUN_TEST(t9_shared_state_corrupts_transitions);
     for (size_t i = 0; i < sizeof COUNTS / sizeof *COUNTS; i++) {
         RUN_TESTp(t10_optimiser_steps, &COUNTS[i]);
