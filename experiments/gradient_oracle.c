@@ -14,6 +14,7 @@
 #include "fgsf/device.h"
 #include "fgsf/network.h"
 #include "fgsf/optimizer.h"
+#include "devices.h"
 #include "oracle_problem.h"
 
 #define MAX_FILE_SIZE ((size_t)256 << 20)
@@ -259,6 +260,7 @@ static fgsf_status run(const char *path, const char *device) {
 }
 
 int main(int argc, char **argv) {
+    fgsf_devices_exact();
     const char *path = NULL, *device = "auto";
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {

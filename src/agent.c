@@ -110,6 +110,10 @@ void fgsf_agent_free(fgsf_agent *agent) {
     free(agent);
 }
 
+fgsf_device *fgsf_agent_device(const fgsf_agent *agent) {
+    return agent->device;
+}
+
 fgsf_status fgsf_agent_add_policy(fgsf_agent *agent, fgsf_rng *rng) {
     int k = agent->seen;
     fgsf_status status = fgsf_network_create(&agent->shape, &agent->nets[k]);

@@ -52,12 +52,13 @@ static ggml_backend_dev_t find_device(const char *name) {
 // Adds the backends that `name` stands for, the CPU last.
 static fgsf_status add_backends(fgsf_device *device, const char *name) {
     fgsf_status status = FGSF_OK;
-    bool plain = strcmp(name, "auto") == 0 || strcmp(name, "cpu") == 0;
-    if (!plain && strcmp(name, "blas") != 0) {
+    bool plain = strcasecmp(name, "auto") == 0 || strcasecmp(name, "cpu") == 0;
+    bool only_blas = strcasecmp(name, "blas") == 0;
+    if (!plain && !only_blas) {
         status = add_backend(device, find_device(name), name);
     }
     ggml_backend_dev_t blas = find_device("BLAS");
-    if (status == FGSF_OK && !plain && (blas || strcmp(name, "blas") == 0)) {
+    if (status == FGSF_OK && !plain && (blas || only_blas)) {
         status = add_backend(device, blas, "blas");
     }
     if (status == FGSF_OK) {
@@ -99,7 +100,7 @@ fgsf_status fgsf_device_open(const char *name, fgsf_device **out) {
     ggml_backend_cpu_set_threadpool(cpu, device->threads);
 #ifdef FGSF_HAVE_CBLAS
     openblas_set_num_threads(1);
-    device->lower = strcmp(name, "auto") == 0;
+    device->lower = strcasecmp(name, "auto") == 0;
 #endif
     describe(device);
     *out = device;
@@ -177,11 +178,23 @@ fgsf_status fgsf_program_begin(fgsf_program *program, bool with_gradients) {
     return FGSF_OK;
 }
 
+// Whether `name` stands in the comma-separated list; MUL does not stand in "MUL_MAT".
+static bool listed(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)); at += length) {
+        bool starts = at == list || at[-1] == ',';
+        if (starts && (at[length] == ',' || at[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Remembers, by name, an operation that the preferred backend cannot run.
 static void note_fallback(fgsf_device *device, const struct ggml_tensor *node) {
     const char *op = ggml_op_desc(node);
     size_t used = strlen(device->fallbacks);
-    if (!strstr(device->fallbacks, op) && used + strlen(op) + 2 < sizeof device->fallbacks) {
+    if (!listed(device->fallbacks, op) && used + strlen(op) + 2 < sizeof device->fallbacks) {
         snprintf(device->fallbacks + used, sizeof device->fallbacks - used, "%s%s", used ? "," : "",
                  op);
     }
@@ -193,9 +206,10 @@ static fgsf_status schedule(fgsf_program *program, fgsf_device *device) {
     if (!program->sched) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a scheduler");
     }
-    bool accelerator = device->num_backends == FGSF_MAX_BACKENDS ||
-                       ggml_backend_dev_type(ggml_backend_get_device(device->backends[0])) ==
-                           GGML_BACKEND_DEVICE_TYPE_GPU;
+    enum ggml_backend_dev_type first =
+        ggml_backend_dev_type(ggml_backend_get_device(device->backends[0]));
+    bool accelerator =
+        first != GGML_BACKEND_DEVICE_TYPE_CPU && first != GGML_BACKEND_DEVICE_TYPE_ACCEL;
     for (int i = 0; i < ggml_graph_n_nodes(program->graph); i++) {
         struct ggml_tensor *node = ggml_graph_node(program->graph, i);
         int b = 0;

@@ -12,6 +12,8 @@
 #include "greatest.h"
 
 // In place of devices.c: no device is opened here.
+void fgsf_devices_exact(void) {}
+
 void fgsf_devices_print(FILE *out) {
     fprintf(out, "listed\n");
 }

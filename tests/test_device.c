@@ -35,6 +35,15 @@ TEST opens_what_it_lists(void) {
         ASSERT_STR_EQ("", fgsf_device_fallbacks(device));
         fgsf_device_free(device);
     }
+    static const char *const odd[][2] = {{"AUTO", "auto"}, {"Cpu", "cpu"}, {"BLAS", "blas"}};
+    for (int i = 0; i < 3; i++) { // case does not matter
+        fgsf_device *one = NULL, *two = NULL;
+        ASSERT_OK(fgsf_device_open(odd[i][0], &one));
+        ASSERT_OK(fgsf_device_open(odd[i][1], &two));
+        ASSERT_STR_EQ(fgsf_device_description(two), fgsf_device_description(one));
+        fgsf_device_free(one);
+        fgsf_device_free(two);
+    }
     fgsf_device *device = NULL;
     ASSERT_OK(fgsf_device_open(NULL, &device)); // auto
     fgsf_device_free(device);

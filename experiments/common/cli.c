@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "devices.h"
 #include "jobs.h"
@@ -174,9 +175,15 @@ static bool read_cell(parse *p, const char *value) {
 }
 
 static bool read_device(parse *p, const char *value) {
+    static const char *const plain[] = {"auto", "cpu", "blas"};
     char *text = p->cli->device_text; // --device is a --set
     if (*value == '\0' || strlen(value) >= FGSF_TEXT_SIZE) return bad(p, value, "is no device");
     snprintf(text, sizeof p->cli->device_text, "device.name=%s", value);
+    for (int i = 0; i < 3; i++) { // one name for one thing: the run directory compares it
+        if (strcasecmp(value, plain[i]) == 0) {
+            snprintf(text, sizeof p->cli->device_text, "device.name=%s", plain[i]);
+        }
+    }
     return read_set(p, text);
 }
 
@@ -362,6 +369,7 @@ int fgsf_cli_parse(const fgsf_cli_spec *spec, int argc, char **argv, fgsf_cli *c
     memset(cli, 0, sizeof *cli);
     *cli = (fgsf_cli){.spec = spec, .preset = "clean", .num_seeds = 1, .parts = 1};
     cli->jobs = fgsf_jobs_cores();
+    fgsf_devices_exact();
     for (int i = 1; i < argc; i++) {
         if (!read_argument(&p, argc, argv, &i)) return FGSF_CLI_BAD;
         if (p.stop) return p.code;

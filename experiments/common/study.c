@@ -18,6 +18,7 @@
 #include "fgsf/env.h"
 
 #include "cost.h"
+#include "devices.h"
 #include "jobs.h"
 #include "mpi_jobs.h"
 #include "run_one.h"
@@ -210,6 +211,25 @@ static bool expand(study *s, const fgsf_variant *variants, int num_variants) {
     return s->jobs != NULL;
 }
 
+// Checks the device of the first job of each variant; rank 0 speaks about it.
+static bool vet_devices(const study *s) {
+    const fgsf_cli *cli = s->cli;
+    const fgsf_config **cfgs = calloc((size_t)s->num_jobs + 1, sizeof *cfgs);
+    int count = 0;
+    for (int i = 0; i < s->num_jobs && cfgs; i++) {
+        const fgsf_run_id *id = &s->jobs[i].id;
+        int k = 0;
+        while (strcmp(s->jobs[k].id.method, id->method) || strcmp(s->jobs[k].id.cell, id->cell)) {
+            k++;
+        }
+        if (k == i) cfgs[count++] = &s->jobs[i].cfg;
+    }
+    FILE *out = cli->quiet || fgsf_mpi_rank() > 0 ? NULL : stderr;
+    bool good = cfgs && fgsf_devices_vet(out, cli->spec->program, cfgs, count);
+    free(cfgs);
+    return good;
+}
+
 static bool bad_out(const fgsf_cli *cli, int error) {
     fprintf(stderr, "%s: --out '%s': %s\n", cli->spec->program, cli->out, strerror(error));
     return false;
@@ -320,7 +340,7 @@ int fgsf_study_run(const fgsf_cli *cli, const fgsf_variant *variants, int num_va
         fprintf(stderr, "%s: nothing to run: no variant has these --methods\n", cli->spec->program);
         ready = false;
     }
-    ready = ready && make_out(cli);
+    ready = ready && vet_devices(&s) && make_out(cli);
     int code = ready ? run_jobs(&s) : FGSF_CLI_BAD;
     if (!ready && fgsf_mpi_ranks() > 1) {
         fgsf_mpi_jobs_run(run_job, &s, -1, NULL, &(fgsf_jobs_options){.quiet = true});

@@ -21,6 +21,9 @@ typedef struct fgsf_agent fgsf_agent;
 FGSF_API const fgsf_config *fgsf_agent_config(const fgsf_agent *agent);
 FGSF_API const fgsf_network_shape *fgsf_agent_shape(const fgsf_agent *agent);
 
+// Returns the device that the agent computes on, which belongs to it.
+FGSF_API fgsf_device *fgsf_agent_device(const fgsf_agent *agent);
+
 // Returns the number of policies, and the network of one.
 FGSF_API int fgsf_agent_num_policies(const fgsf_agent *agent);
 FGSF_API fgsf_network *fgsf_agent_network(const fgsf_agent *agent, int policy);

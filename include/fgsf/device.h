@@ -7,7 +7,12 @@
 // fastest choice on one core. `cpu` is ggml's CPU backend alone, `blas` schedules over ggml's {BLAS,
 // CPU}; any other name is a device of ggml's registry, scheduled as {device, BLAS, CPU}. Parameters
 // and inputs stay in host memory; the scheduler copies what a device needs. A device belongs to one
-// thread at a time and computes with one thread.
+// thread at a time and computes with one thread. Upper and lower case mean the same.
+//
+// Some backends compute products in half precision unless the environment says otherwise before
+// ggml is first used: GGML_VK_DISABLE_F16=1, GGML_VK_DISABLE_COOPMAT=1, GGML_VK_DISABLE_COOPMAT2=1
+// (Vulkan), NVIDIA_TF32_OVERRIDE=0 (CUDA). The library does not change the environment, the drivers
+// do; fgsf_device_check shows what a device does.
 #ifndef FGSF_DEVICE_H
 #define FGSF_DEVICE_H
 
