@@ -364,7 +364,7 @@ static fgsf_status inspect(fgsf_run *run, const fgsf_run_id *id, const fgsf_conf
     r->status = FGSF_RUN_RUNNING;
     r->message[0] = '\0';
     remove_leftovers(run->directory);
-    return write_record(run);
+    return FGSF_OK; // run.json stays until the run is known to go on
 }
 
 fgsf_status fgsf_run_open(const fgsf_run_id *id, const fgsf_config *cfg, bool resume,

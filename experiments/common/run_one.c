@@ -68,7 +68,8 @@ static fgsf_status begin(session *s) {
     if (status == FGSF_OK) {
         status = fgsf_csv_open(s->run, "train.csv", TRAIN_HEADER, last_step, &s->train);
     }
-    return status;
+    fgsf_run_progress progress = progress_of(s);
+    return status == FGSF_OK ? fgsf_run_update(s->run, &progress) : status;
 }
 
 static fgsf_status train(session *s, bool *stopped) {

@@ -92,7 +92,8 @@ FGSF_API fgsf_status fgsf_run_look(const fgsf_run_id *id, fgsf_run_found *found)
 
 // Makes, locks and opens a run directory. An unfinished run is an error unless `resume` is true. A
 // finished run, or one that another process writes, is left alone: *out stays NULL and `found` says
-// which. Temporary files of a process that was killed are removed.
+// which. Temporary files of a process that was killed are removed. run.json of an unfinished run is
+// first written by the next fgsf_run_update.
 FGSF_API fgsf_status fgsf_run_open(const fgsf_run_id *id, const fgsf_config *cfg, bool resume,
                                    fgsf_run_found *found, fgsf_run **out);
 
