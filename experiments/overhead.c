@@ -18,7 +18,7 @@
 
 #define PROGRAM "overhead"
 
-enum mode { METHODS, ACT, SCALING, PARALLEL, PEER };
+enum mode { METHODS, PARTS, ACT, SCALING, PARALLEL, PEER };
 
 typedef struct arguments {
     fgsf_overhead_options options;
@@ -33,7 +33,8 @@ static const char HELP[] =
     "  --preset P           clean, compat or paper (compat; clean for --scaling)\n"
     "  --batch B            transitions per update (64)\n"
     "  --tasks M            tasks, all with a policy (6; 8 for --act)\n"
-    "  --steps N            timed training steps (488; 100 for --scaling; rounds for --act)\n"
+    "  --steps N            timed training steps (488; 100 for --scaling; rounds for --act, "
+    "--parts)\n"
     "  --warmup W           steps before them (50)\n"
     "  --replay R           transitions stored before the warm-up (the batch, at least 1000)\n"
     "  --methods a,b        methods to measure; --scaling and --parallel take the first\n"
@@ -41,6 +42,7 @@ static const char HELP[] =
     "  --format csv|table   what is printed (table)\n"
     "  --csv FILE           write the table to a file as well\n"
     "what to measure, instead of a table of methods:\n"
+    "  --parts              update, evaluation and optimiser alone, beside their sgemm calls\n"
     "  --act                one decision\n"
     "  --scaling            against batch, tasks, hidden width, features and replay\n"
     "  --parallel P         P runs at once against one alone\n"
@@ -154,7 +156,7 @@ static bool read_arguments(int argc, char **argv, arguments *a) {
     static const struct {
         const char *name;
         enum mode mode;
-    } switches[] = {{"--act", ACT}, {"--scaling", SCALING}, {"--peer", PEER}};
+    } switches[] = {{"--parts", PARTS}, {"--act", ACT}, {"--scaling", SCALING}, {"--peer", PEER}};
     for (int i = 1; i < argc; i++) {
         bool found = false;
         for (size_t k = 0; k < sizeof switches / sizeof *switches && !found; k++) {
@@ -201,6 +203,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     switch (a.mode) {
+    case PARTS:
+        return fgsf_overhead_parts(&a.options);
     case ACT:
         return fgsf_overhead_act(&a.options);
     case SCALING:

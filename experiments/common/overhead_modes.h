@@ -31,6 +31,7 @@ FILE *fgsf_overhead_open_csv(const fgsf_overhead_options *o);
 
 // The modes; each returns the exit code.
 int fgsf_overhead_methods(const fgsf_overhead_options *o);
+int fgsf_overhead_parts(const fgsf_overhead_options *o);
 int fgsf_overhead_act(const fgsf_overhead_options *o);
 int fgsf_overhead_scaling(const fgsf_overhead_options *o);
 int fgsf_overhead_parallel(const fgsf_overhead_options *o, int processes);
