@@ -18,7 +18,7 @@
 
 #define PROGRAM "overhead"
 
-enum mode { METHODS, PARTS, ACT, SCALING, PARALLEL, PEER };
+enum mode { METHODS, WHOLE, PARTS, ACT, SCALING, PARALLEL, PEER };
 
 typedef struct arguments {
     fgsf_overhead_options options;
@@ -44,6 +44,7 @@ static const char HELP[] =
     "what to measure, instead of a table of methods:\n"
     "  --parts              update, evaluation and optimiser alone, beside their sgemm calls\n"
     "  --act                one decision\n"
+    "  --whole              whole runs of all tasks, as a driver trains them\n"
     "  --scaling            against batch, tasks, hidden width, features and replay\n"
     "  --parallel P         P runs at once against one alone\n"
     "  --peer               the same updates in PyTorch, in turns with ours\n"
@@ -156,7 +157,11 @@ static bool read_arguments(int argc, char **argv, arguments *a) {
     static const struct {
         const char *name;
         enum mode mode;
-    } switches[] = {{"--parts", PARTS}, {"--act", ACT}, {"--scaling", SCALING}, {"--peer", PEER}};
+    } switches[] = {{"--parts", PARTS},
+                    {"--act", ACT},
+                    {"--whole", WHOLE},
+                    {"--scaling", SCALING},
+                    {"--peer", PEER}};
     for (int i = 1; i < argc; i++) {
         bool found = false;
         for (size_t k = 0; k < sizeof switches / sizeof *switches && !found; k++) {
@@ -203,6 +208,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     switch (a.mode) {
+    case WHOLE:
+        return fgsf_overhead_whole(&a.options);
     case PARTS:
         return fgsf_overhead_parts(&a.options);
     case ACT:

@@ -167,8 +167,6 @@ fgsf_bench_figures fgsf_bench_get(const fgsf_bench *bench) {
     for (int i = 0; i < bench->count; i++) {
         sum += bench->ms[i];
     }
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
     return (fgsf_bench_figures){
         .mean_ms = sum / steps,
         .median_ms = fgsf_bench_quantile(bench->ms, bench->count, 0.5),
@@ -178,30 +176,14 @@ fgsf_bench_figures fgsf_bench_get(const fgsf_bench *bench) {
         .gflops = fgsf_bench_quantile(bench->gflops, bench->chunks, 0.5),
         .sgemm_gflops = fgsf_bench_quantile(bench->sgemm, bench->chunks, 0.5),
         .efficiency = fgsf_bench_quantile(bench->efficiency, bench->chunks, 0.5),
-        .rss_mb = (double)usage.ru_maxrss / 1024.0,
+        .rss_mb = fgsf_bench_rss_mb(),
     };
 }
 
 // --- in a process of its own --------------------------------------------------------------------
 
-static int measure_here(const char *program, const fgsf_config *cfg, const fgsf_bench_setup *setup,
-                        int out) {
-    fgsf_bench *bench = NULL;
-    bool good = fgsf_bench_open(cfg, setup, &bench);
-    for (int left = setup->steps; left > 0 && good; left -= CHUNK) {
-        good = fgsf_bench_run(bench, left < CHUNK ? left : CHUNK);
-    }
-    if (!good) {
-        fprintf(stderr, "%s: %s\n", program, fgsf_last_error());
-        return 2;
-    }
-    fgsf_bench_figures figures = fgsf_bench_get(bench);
-    fgsf_bench_free(bench);
-    return write(out, &figures, sizeof figures) == (ssize_t)sizeof figures ? 0 : 2;
-}
-
-bool fgsf_bench_measure(const char *program, const fgsf_config *cfg, const fgsf_bench_setup *setup,
-                        fgsf_bench_figures *out) {
+bool fgsf_bench_in_child(const char *program, bool (*work)(const void *task, void *result),
+                         const void *task, void *result, size_t size) {
     int ends[2], state = 0;
     if (pipe(ends) != 0) {
         perror(program);
@@ -211,10 +193,12 @@ bool fgsf_bench_measure(const char *program, const fgsf_config *cfg, const fgsf_
     pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
-        _exit(measure_here(program, cfg, setup, ends[1]));
+        bool good = work(task, result) && write(ends[1], result, size) == (ssize_t)size;
+        if (!good) fprintf(stderr, "%s: %s\n", program, fgsf_last_error());
+        _exit(good ? 0 : 2);
     }
     close(ends[1]);
-    bool good = child > 0 && read(ends[0], out, sizeof *out) == (ssize_t)sizeof *out;
+    bool good = child > 0 && read(ends[0], result, size) == (ssize_t)size;
     close(ends[0]);
     if (child > 0) {
         waitpid(child, &state, 0);
@@ -223,4 +207,35 @@ bool fgsf_bench_measure(const char *program, const fgsf_config *cfg, const fgsf_
         fprintf(stderr, "%s: a measurement ended with signal %d\n", program, WTERMSIG(state));
     }
     return good;
+}
+
+double fgsf_bench_rss_mb(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss / 1024.0;
+}
+
+typedef struct measurement {
+    const fgsf_config *cfg;
+    const fgsf_bench_setup *setup;
+} measurement;
+
+static bool measure_here(const void *task, void *result) {
+    const measurement *m = task;
+    fgsf_bench *bench = NULL;
+    bool good = fgsf_bench_open(m->cfg, m->setup, &bench);
+    for (int left = m->setup->steps; left > 0 && good; left -= CHUNK) {
+        good = fgsf_bench_run(bench, left < CHUNK ? left : CHUNK);
+    }
+    if (good) {
+        *(fgsf_bench_figures *)result = fgsf_bench_get(bench);
+    }
+    fgsf_bench_free(bench);
+    return good;
+}
+
+bool fgsf_bench_measure(const char *program, const fgsf_config *cfg, const fgsf_bench_setup *setup,
+                        fgsf_bench_figures *out) {
+    measurement task = {cfg, setup};
+    return fgsf_bench_in_child(program, measure_here, &task, out, sizeof *out);
 }

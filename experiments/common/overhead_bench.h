@@ -51,7 +51,13 @@ void fgsf_bench_free(fgsf_bench *bench);
 bool fgsf_bench_measure(const char *program, const fgsf_config *cfg, const fgsf_bench_setup *setup,
                         fgsf_bench_figures *out);
 
+// Does `work` in a process of its own and brings its result (`size` bytes) back. False after a message
+// that starts with `program`.
+bool fgsf_bench_in_child(const char *program, bool (*work)(const void *task, void *result),
+                         const void *task, void *result, size_t size);
+
 // Small tools for everything that measures.
+double fgsf_bench_rss_mb(void);      // largest resident set of this process so far
 double fgsf_bench_cpu_seconds(void); // of this thread
 double fgsf_bench_wall_seconds(void);
 double fgsf_bench_sgemm(void); // GFLOP/s of a few products of 512x256x256, one thread

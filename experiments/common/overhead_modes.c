@@ -151,6 +151,54 @@ int fgsf_overhead_act(const fgsf_overhead_options *o) {
     return 0;
 }
 
+// --- a whole run --------------------------------------------------------------------------------
+
+typedef struct whole {
+    double cpu, wall, rss_mb, steps, updates;
+} whole;
+
+// Trains as a driver does, every log row included; checkpoints and files are left out.
+static bool train_whole(const void *task, void *result) {
+    fgsf_trainer *trainer = NULL;
+    fgsf_log_row row;
+    double wall = fgsf_bench_wall_seconds(), cpu = fgsf_bench_cpu_seconds();
+    fgsf_status status = fgsf_trainer_create(task, &trainer);
+    while (status == FGSF_OK && !fgsf_trainer_done(trainer)) {
+        status = fgsf_trainer_step(trainer);
+        fgsf_trainer_log(trainer, &row);
+    }
+    if (status != FGSF_OK) {
+        return false;
+    }
+    fgsf_progress progress = fgsf_trainer_progress(trainer);
+    *(whole *)result = (whole){.cpu = fgsf_bench_cpu_seconds() - cpu,
+                               .wall = fgsf_bench_wall_seconds() - wall,
+                               .rss_mb = fgsf_bench_rss_mb(),
+                               .steps = (double)progress.step,
+                               .updates = (double)progress.optimizer_steps};
+    fgsf_trainer_free(trainer);
+    return true;
+}
+
+int fgsf_overhead_whole(const fgsf_overhead_options *o) {
+    static fgsf_config cfg;
+    printf(o->table ? "%-18s %9s %9s %9s %9s %9s %8s\n" : "%s,%s,%s,%s,%s,%s,%s\n", "method",
+           "steps", "cpu_s", "wall_s", "ms/step", "updates", "rss_mb");
+    for (int m = 0; m < o->num_methods; m++) {
+        whole w;
+        if (!fgsf_overhead_configure(o, o->methods[m], &cfg) ||
+            !fgsf_bench_in_child(PROGRAM, train_whole, &cfg, &w, sizeof w)) {
+            return 2;
+        }
+        printf(o->table ? "%-18s %9.0f %9.1f %9.1f %9.3f %9.2f %8.1f\n"
+                        : "%s,%.0f,%.6g,%.6g,%.6g,%.6g,%.6g\n",
+               o->methods[m], w.steps, w.cpu, w.wall, 1e3 * w.cpu / w.steps, w.updates / w.steps,
+               w.rss_mb);
+        fflush(stdout);
+    }
+    return 0;
+}
+
 // --- scaling ------------------------------------------------------------------------------------
 
 typedef struct sweep {

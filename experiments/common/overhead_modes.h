@@ -34,6 +34,7 @@ int fgsf_overhead_methods(const fgsf_overhead_options *o);
 int fgsf_overhead_parts(const fgsf_overhead_options *o);
 int fgsf_overhead_act(const fgsf_overhead_options *o);
 int fgsf_overhead_scaling(const fgsf_overhead_options *o);
+int fgsf_overhead_whole(const fgsf_overhead_options *o);
 int fgsf_overhead_parallel(const fgsf_overhead_options *o, int processes);
 int fgsf_overhead_peer(const fgsf_overhead_options *o, const char *script);
 
