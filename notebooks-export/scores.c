@@ -90,6 +90,18 @@ static int compare_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+// The protocol of the configuration; where its reward is not among those found (the values of DQN
+// contain the reward, so its episodes are all "learned"), the first one with the same epsilon.
+static fgsf_status add_configured(pool *p, const run *r, const names *found, names *out) {
+    static const char *const REWARDS[] = {"learned", "true", "ridge"};
+    const char *name = NULL;
+    TRY(protocol_name(p, r->eval_reward, r->eval_epsilon, &name));
+    for (size_t i = 0; i < 3 && !names_find(found, name, NULL); i++) {
+        TRY(protocol_name(p, REWARDS[i], r->eval_epsilon, &name));
+    }
+    return names_find(found, name, NULL) ? names_add(p, out, name) : FGSF_OK;
+}
+
 fgsf_status protocols_of(pool *p, const arm *a, enum metric metric, names *out) {
     names found = {0};
     for (size_t i = 0; i < a->nruns; i++) {
@@ -108,9 +120,7 @@ fgsf_status protocols_of(pool *p, const arm *a, enum metric metric, names *out) 
     qsort(found.v, found.n, sizeof *found.v, compare_text);
     const run *first = a->runs[0];
     if (first->eval_reward && !isnan(first->eval_epsilon)) {
-        const char *configured = NULL;
-        TRY(protocol_name(p, first->eval_reward, first->eval_epsilon, &configured));
-        if (names_find(&found, configured, NULL)) TRY(names_add(p, out, configured));
+        TRY(add_configured(p, first, &found, out));
     }
     for (size_t i = 0; i < found.n; i++) TRY(names_add(p, out, found.v[i]));
     return FGSF_OK;
