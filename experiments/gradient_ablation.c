@@ -1,8 +1,10 @@
 // What differs between the published semi-gradient and full-gradient runs, one ingredient at a time.
 //
-// A0 and A1 are the two published methods. B0 and B1 differ in the gradient alone. The path
-// A0 -> C2 -> C1 -> B0 -> B3 / B1 -> A1 takes the published gap apart: update set and prior rate,
-// target lag, grouping, gradient. The other cells vary one thing around B0 and B1.
+// A0 and A1 are the two published methods, on the reward model of `clean`. B0 and B1 differ in the
+// gradient alone. The path A0 -> C2 -> C1 -> B0 -> B3 / B1 -> A1 takes the published gap apart: what
+// is updated and how (update set, prior rate, the priors' next action, loss factor), target lag,
+// grouping, gradient. The other cells vary one thing around B0 and B1; F1 and J1 at the usual rate
+// of 1e-3 are B0, B1 and J1-1e-3. The averaging rows of the grid (G1) are the driver `averaging`.
 //
 //     experiments/run gradient_ablation --seeds 10
 //     experiments/run gradient_ablation --cells A0,C2,C1,B0,B3,B1,A1 --seeds 10
@@ -73,10 +75,13 @@ static const cell cells[] = {
      "algorithm 3 with mixed-up states",
      {FULL, SET("tasks.isolate_state", "false")}},
     {"J1-1e-4", "dqn", "fair baseline", {SET("dqn.lr", "1e-4")}},
+    {"J1-3e-4", "dqn", "fair baseline", {SET("dqn.lr", "3e-4")}},
     {"J1-1e-3", "dqn", "fair baseline", {SET("dqn.lr", "1e-3")}},
     {"J1-3e-3", "dqn", "fair baseline", {SET("dqn.lr", "3e-3")}},
     {"J1-0.5", "dqn", "the authors' rate", {SET("dqn.lr", "0.5")}},
+    {"J1-target", "dqn", "with a target network", {HARD("1000"), SET("dqn.lr", "1e-3")}},
     {"J1-1e-4", "fg-dqn", "fair baseline", {SET("dqn.lr", "1e-4")}},
+    {"J1-3e-4", "fg-dqn", "fair baseline", {SET("dqn.lr", "3e-4")}},
     {"J1-1e-3", "fg-dqn", "fair baseline", {SET("dqn.lr", "1e-3")}},
     {"J1-3e-3", "fg-dqn", "fair baseline", {SET("dqn.lr", "3e-3")}},
     {"J1-0.5", "fg-dqn", "the authors' rate", {SET("dqn.lr", "0.5")}},
@@ -165,6 +170,11 @@ int main(int argc, char **argv) {
         return 0;
     }
     if (!all_exist(chosen)) {
+        return FGSF_CLI_BAD;
+    }
+    if (strcmp(cli.preset, "clean") != 0) { // a cell says what differs from it, and nothing else
+        fprintf(stderr, "gradient_ablation: --preset '%s': the cells are made of clean\n",
+                cli.preset);
         return FGSF_CLI_BAD;
     }
     fgsf_variant variants[NUM_CELLS];
