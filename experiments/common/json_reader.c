@@ -360,7 +360,7 @@ fgsf_status json_out_of_memory(void) {
 
 fgsf_status json_read_matrix(json_reader *r, const cJSON *object, const char *key, size_t rows,
                              size_t columns, float **out) {
-    size_t mark = r->length, count;
+    size_t mark = r->length, count = 0;
     const cJSON *array;
     fgsf_status status = json_enter_array(r, object, key, &array, &count);
     if (status == FGSF_OK && count != rows) {
@@ -393,7 +393,7 @@ fgsf_status json_read_matrix(json_reader *r, const cJSON *object, const char *ke
 
 fgsf_status json_read_actions(json_reader *r, const cJSON *object, const char *key, size_t count,
                               int actions, int32_t **out) {
-    size_t mark = r->length, given;
+    size_t mark = r->length, given = 0;
     const cJSON *array;
     fgsf_status status = json_enter_array(r, object, key, &array, &given);
     if (status == FGSF_OK && given != count) {
