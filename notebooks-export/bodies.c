@@ -36,16 +36,17 @@
     "                 with filledcurves fc rgb COLOUR[i] fs transparent solid 0.18 noborder, \\\n" \
     "             for [i=1:|SERIES|] DATA using \\\n"                                              \
     "                 (get(SERIES[i], PANEL[p], XCOLUMN)/XSCALE)\\\n"                              \
-    "                 :(get(SERIES[i], PANEL[p], 'mean')) with lines lw 2 lc rgb COLOUR[i]"
+    "                 :(get(SERIES[i], PANEL[p], 'mean')) \\\n"                                    \
+    "                 with linespoints lw 2 pt MARK ps 0.8 lc rgb COLOUR[i]"
 
-// Curves with bands, one panel each: XCOLUMN, XSCALE, XLABEL, YLABEL, LOGX, LOGY, and PAPER = 1
-// when the column paper holds values to mark.
+// Curves with bands, one panel each: XCOLUMN, XSCALE, XLABEL, YLABEL, LOGX, LOGY, MARK = the type
+// of point at every value (-1: none), and PAPER = 1 when the column paper holds values to mark.
 const char body_curves[] =
-    MULTIPLOT("80", "80", "105")
+    MULTIPLOT("90", "90", "105")
     "if (LOGX) { set logscale x }\n"
     "if (LOGY) { set logscale y; set format y '%g' }\n"
     "set xlabel XLABEL offset 0,0.3\n"
-    "set ylabel YLABEL offset 1,0\n"
+    "set ylabel YLABEL\n"
     "do for [p=1:|PANEL|] {\n"
     PANEL_TITLE
     "    if (PAPER) {\n"
@@ -183,11 +184,13 @@ const char body_policy_map[] =
     "unset multiplot\n";
 
 // Paths in the plane, one panel per task, over the walls (rows of the series 'wall') and the marks
-// (rows of the series 'mark') of the environment.
+// (rows of the series 'mark') of the environment: XLABEL, YLABEL, TIC, and EPISODES to draw.
 const char body_trajectories[] =
     MULTIPLOT("80", "70", "105")
     "set size ratio -1\n"
     "unset grid\n"
+    "set xtics TIC\n"
+    "set ytics TIC\n"
     "set xlabel XLABEL offset 0,0.3\n"
     "set ylabel YLABEL offset 1,0\n"
     "do for [p=1:|PANEL|] {\n"
@@ -196,7 +199,7 @@ const char body_trajectories[] =
     "             :(0.5):(0.5) with boxxyerror fc rgb '#BBBBBB' fs solid noborder, \\\n"
     "         for [i=1:|SERIES|] for [k=1:EPISODES] DATA using \\\n"
     "             (column('episode') == k - 1 ? get(SERIES[i], PANEL[p], 'x') : NaN)\\\n"
-    "             :(column('y')) with lines lw 1.6 lc rgb COLOUR[i], \\\n"
+    "             :(column('y')) with lines lw 1.4 lc rgb COLOUR[i], \\\n"
     "         for [i=1:|SERIES|] DATA using \\\n"
     "             (column('t') == 0 ? get(SERIES[i], PANEL[p], 'x') : NaN):(column('y')) \\\n"
     "             with points pt 6 ps 1.2 lw 1.6 lc rgb COLOUR[i], \\\n"

@@ -89,8 +89,8 @@ typedef struct corpus {
     size_t noverhead, ntheory, ntheory_curve;
 } corpus;
 
-// Reads everything below root except what an earlier export left in `results`.
-fgsf_status runs_read(pool *p, const char *root, const char *results, corpus *out);
+// Reads everything below root except what earlier exports left there.
+fgsf_status runs_read(pool *p, const char *root, corpus *out);
 fgsf_status run_parse(pool *p, const char *path, const char *text, size_t size, run *out);
 
 // ---- groups.c -----------------------------------------------------------------------------------

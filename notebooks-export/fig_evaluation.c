@@ -194,6 +194,7 @@ static fgsf_status write_profile(exporter *e, const group *g, plot *f) {
     plot_text(f, "XLABEL", "return \xcf\x84"); // tau
     plot_text(f, "YLABEL", "fraction of runs with a return above \xcf\x84");
     plot_number(f, "PAPER", 0);
+    plot_number(f, "MARK", -1);
     plot_number(f, "LOGX", 0);
     plot_number(f, "LOGY", 0);
     plot_grid(f, panels.n, 2, panels.n == 1 ? 820 : 500, 340);

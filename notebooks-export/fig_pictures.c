@@ -6,8 +6,6 @@
 
 #include "export.h"
 
-#define EPISODES 3 // paths drawn per method and task
-
 static int compare_numbers(const void *a, const void *b) {
     long i = strtol(*(const char *const *)a, NULL, 10);
     long j = strtol(*(const char *const *)b, NULL, 10);
@@ -106,7 +104,7 @@ static void put_scenery(plot *f, const group *g) {
     }
 }
 
-static fgsf_status put_paths(exporter *e, const arm *a, plot *f, names *tasks) {
+static fgsf_status put_paths(exporter *e, const arm *a, plot *f, int episodes, names *tasks) {
     static const char *const COLUMNS[] = {"task", "episode", "t", "x", "y"};
     const csv *t = &a->runs[0]->trajectory;
     size_t cols[5];
@@ -114,7 +112,7 @@ static fgsf_status put_paths(exporter *e, const arm *a, plot *f, names *tasks) {
     for (size_t row = 0; row < t->rows; row++) {
         double at[4]; // episode, t, x, y
         for (int k = 0; k < 4; k++) TRY(csv_number(t, row, cols[k + 1], &at[k]));
-        if (at[0] >= EPISODES) continue;
+        if (at[0] >= episodes) continue;
         TRY(names_add(&e->pool, tasks, csv_text(t, row, cols[0])));
         plot_put_name(f, a->label);
         fputc(',', f->csv);
@@ -129,19 +127,22 @@ static fgsf_status write_trajectories(exporter *e, const group *g, plot *f) {
     names tasks = {0};
     names series = {0};
     names colours = {0};
+    bool is_arm = strcmp(g->env, "reacher") == 0;
+    int episodes = is_arm ? 1 : 3; // the arm's tip never rests, so one path fills the picture
     fputs("method,task,episode,t,x,y\n", f->csv);
     put_scenery(f, g);
     for (size_t i = 0; i < g->narms; i++) {
         const arm *a = &g->arms[i];
         if (!arm_is_plain(a) || a->runs[0]->trajectory.rows == 0) continue;
         TRY(series_add(&e->pool, &series, &colours, a->label, a->colour));
-        TRY(put_paths(e, a, f, &tasks));
+        TRY(put_paths(e, a, f, episodes, &tasks));
     }
     plot_panels(f, "method", "task", &tasks, "task ");
     plot_series(f, &series, &colours);
     plot_text(f, "XLABEL", "x (m)");
     plot_text(f, "YLABEL", "y (m)");
-    plot_number(f, "EPISODES", EPISODES);
+    plot_number(f, "EPISODES", episodes);
+    plot_number(f, "TIC", is_arm ? 0.1 : g->layout && strcmp(g->layout, "large") == 0 ? 2 : 1);
     plot_grid(f, tasks.n, tasks.n > 4 ? 4 : 2, 330, 330);
     return FGSF_OK;
 }

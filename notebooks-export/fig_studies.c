@@ -242,6 +242,7 @@ static fgsf_status write_theory(exporter *e, const group *g, plot *f) {
     plot_number(f, "LOGX", wants_log(low[0], high[0]));
     plot_number(f, "LOGY", wants_log(low[1], high[1]));
     plot_number(f, "PAPER", 0);
+    plot_number(f, "MARK", f->rows <= 30 * series.n ? 7 : -1);
     plot_grid(f, 1, 1, 860, 340);
     return FGSF_OK;
 }

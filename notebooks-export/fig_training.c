@@ -60,6 +60,7 @@ static fgsf_status write_cumulative(exporter *e, const group *g, plot *f) {
     plot_steps(f, last, "steps on the task");
     plot_text(f, "YLABEL", "cumulative reward");
     plot_number(f, "PAPER", any_paper);
+    plot_number(f, "MARK", -1);
     plot_number(f, "LOGX", 0);
     plot_number(f, "LOGY", 0);
     plot_grid(f, tasks.n, tasks.n > 6 ? 4 : tasks.n == 4 ? 2 : 3, 350, 280);
@@ -92,16 +93,18 @@ static fgsf_status write_columns(exporter *e, const group *g, plot *f, const cha
     plot_series(f, &series, &colours);
     plot_steps(f, last, "training steps, all tasks");
     plot_number(f, "PAPER", 0);
+    plot_number(f, "MARK", -1);
     plot_number(f, "LOGX", 0);
     plot_grid(f, panels.n, 2, panels.n == 1 ? 860 : 520, 340);
     return FGSF_OK;
 }
 
 static fgsf_status write_diagnostics(exporter *e, const group *g, plot *f) {
-    static const char *const COLUMNS[] = {"bellman_residual", "grad_norm"};
-    static const char *const TITLES[] = {"Bellman residual (held-out transitions)",
-                                         "gradient norm"};
-    TRY(write_columns(e, g, f, COLUMNS, TITLES, 2));
+    static const char *const COLUMNS[] = {"bellman_residual", "grad_norm", "w_error", "psi_error"};
+    static const char *const TITLES[] = {"Bellman residual (held-out transitions)", "gradient norm",
+                                         "error of the reward weights w",
+                                         "error of the successor features"};
+    TRY(write_columns(e, g, f, COLUMNS, TITLES, 4));
     plot_text(f, "YLABEL", "mean over seeds, log scale");
     plot_number(f, "LOGY", 1);
     return FGSF_OK;
@@ -119,8 +122,8 @@ static fgsf_status write_gpi_share(exporter *e, const group *g, plot *f) {
 const figure training_figures[] = {
     {"cumulative", HAS_TRAIN, "cumulative reward while training, mean and 95 % interval",
      write_cumulative, body_curves, "curves"},
-    {"diagnostics", HAS_TRAIN, "Bellman residual and gradient norm", write_diagnostics, body_curves,
-     "curves"},
+    {"diagnostics", HAS_TRAIN, "residual, gradient norm and errors while training",
+     write_diagnostics, body_curves, "curves"},
     {"gpi_share", HAS_TRAIN, "how often another task's policy is the best in GPI", write_gpi_share,
      body_curves, "curves"},
     {0},

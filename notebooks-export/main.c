@@ -107,7 +107,7 @@ static fgsf_status publish_folder(exporter *e, const char *folder) {
 }
 
 static fgsf_status run_export(exporter *e) {
-    TRY(runs_read(&e->pool, e->runs, e->out, &e->corpus));
+    TRY(runs_read(&e->pool, e->runs, &e->corpus));
     TRY(paper_read(&e->pool, e->paper_dir, &e->paper));
     TRY(groups_make(&e->pool, e->runs, &e->corpus, &e->groups, &e->ngroups));
     TRY(open_stage(e));

@@ -159,39 +159,14 @@ static fgsf_status list_dir(pool *p, const char *path, names *out) {
     return status;
 }
 
-// The folders of an earlier export, which hold CSV files too.
-typedef struct results_folders {
-    struct stat at[3];
-    size_t n;
-} results_folders;
-
-static fgsf_status find_results(pool *p, const char *root, const char *results,
-                                results_folders *out) {
-    static const char *const NAMES[] = {"", "/figures", "/tables"};
-    struct stat top;
-    bool known = stat(root, &top) == 0;
-    for (size_t i = 0; i < 3; i++) {
-        const char *path = NULL;
-        struct stat *at = &out->at[out->n];
-        TRY(pool_printf(p, &path, "%s%s", results, NAMES[i]));
-        if (stat(path, at) != 0) continue;
-        bool is_root = known && at->st_dev == top.st_dev && at->st_ino == top.st_ino;
-        if (!is_root) out->n++;
-    }
-    return FGSF_OK;
-}
-
-static bool is_results(const results_folders *results, const struct stat *info) {
-    for (size_t i = 0; i < results->n; i++) {
-        const struct stat *at = &results->at[i];
-        if (at->st_dev == info->st_dev && at->st_ino == info->st_ino) return true;
-    }
-    return false;
+// An export, wherever it lies, holds CSV files too: figures/ and tables/ beside a notebook.
+static bool is_export(const names *entries, const char *name) {
+    return names_find(entries, "notebook.ipynb", NULL) &&
+           (strcmp(name, "figures") == 0 || strcmp(name, "tables") == 0);
 }
 
 // Symbolic links to directories are not followed, so that a link upwards cannot lead in circles.
-static fgsf_status walk(pool *p, const char *dir, int depth, const results_folders *results,
-                        corpus *out) {
+static fgsf_status walk(pool *p, const char *dir, int depth, corpus *out) {
     names entries = {0};
     TRY(list_dir(p, dir, &entries));
     for (size_t i = 0; i < entries.n; i++) {
@@ -201,17 +176,15 @@ static fgsf_status walk(pool *p, const char *dir, int depth, const results_folde
         if (lstat(path, &info) != 0) continue;
         if (!S_ISDIR(info.st_mode)) {
             TRY(read_file(p, dir, entries.v[i], out));
-        } else if (depth < MAX_DEPTH && !is_results(results, &info)) {
-            TRY(walk(p, path, depth + 1, results, out));
+        } else if (depth < MAX_DEPTH && !is_export(&entries, entries.v[i])) {
+            TRY(walk(p, path, depth + 1, out));
         }
     }
     return FGSF_OK;
 }
 
-fgsf_status runs_read(pool *p, const char *root, const char *results, corpus *out) {
-    results_folders folders = {0};
-    TRY(find_results(p, root, results, &folders));
-    TRY(walk(p, root, 0, &folders, out));
+fgsf_status runs_read(pool *p, const char *root, corpus *out) {
+    TRY(walk(p, root, 0, out));
     if (out->nruns + out->noverhead + out->ntheory + out->ntheory_curve == 0) {
         return fgsf_fail(FGSF_ERR_IO, "%s: no run.json, overhead.csv or theory.csv below it", root);
     }

@@ -28,8 +28,8 @@ for folder in figures tables; do
     for file in "out 2/$folder"/*; do cmp "$file" "out 1/$folder/${file##*/}"; done
 done
 
-for kind in cumulative diagnostics gpi_share evaluation zero_shot iqm profile improvement averaging \
-    ablation fg-sfrql_policy_map; do
+for kind in cumulative diagnostics gpi_share evaluation zero_shot iqm profile improvement \
+    averaging ablation fg-sfrql_policy_map; do
     grep -q "^figure *figures/four_rooms_$kind.png" made || fail "no figure four_rooms_$kind"
 done
 for name in point_maze_umaze_trajectories reacher_trajectories overhead theory_baird; do
@@ -96,8 +96,10 @@ bad run.json "'method'" sed -i '/"method"/d' run.json
 bad run.json "'env'" sed -i 's/"env": "reacher"/"env": 7/' run.json
 bad run.json "'schema'" sed -i 's,fgsf.run/1,fgsf.run/2,' run.json
 bad run.json "same run" cp -r . ../seed-again
-bad train.csv "train.csv:5: column 'cum_reward': 'abc'" sed -i '5s/.*/800,0,80000,abc,1,1,1,1,/' train.csv
-bad train.csv "train.csv:5: column 'cum_reward': 'nan'" sed -i '5s/.*/800,0,80000,nan,1,1,1,1,/' train.csv
+bad train.csv "train.csv:5: column 'cum_reward': 'abc'" \
+    sed -i '5s/.*/800,0,80000,abc,1,1,1,1,/' train.csv
+bad train.csv "train.csv:5: column 'cum_reward': 'nan'" \
+    sed -i '5s/.*/800,0,80000,nan,1,1,1,1,/' train.csv
 bad train.csv "train.csv:5: 3 fields" sed -i '5s/.*/1,2,3/' train.csv
 bad train.csv "cut short" truncate -s -3 train.csv
 bad train.csv "'task_step'" sed -i 's/task_step/step_task/' train.csv
@@ -109,7 +111,8 @@ bad eval.csv "eval.csv:3: column 'return'" sed -i '3s/.*/0,1,learned,0,,80,1/' e
 bad eval.csv "eval.csv:3: a quoted field" sed -i '3s/.*/"0,1,learned,0,,80,1/' eval.csv
 bad eval.csv "eval.csv" sh -c 'rm eval.csv && mkdir eval.csv'
 bad trajectory.csv "'episode'" sed -i '1s/episode/ep/' trajectory.csv
-bad policy_map.csv "policy_map.csv" sh -c 'printf "task,row,col,action,prior,q\n0,1,1,x,0,1\n" >policy_map.csv'
+bad policy_map.csv "column 'action': 'x'" \
+    sh -c 'printf "task,row,col,action,prior,q\n0,1,1,x,0,1\n" >policy_map.csv'
 
 # A seed that lacks a task which another one has.
 missing_task() {
