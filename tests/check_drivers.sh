@@ -54,10 +54,10 @@ same() {
     done
 }
 
+# What lies in the run directories of an OUT, and when it was written; leftovers may go.
 checksums() {
-    (cd "$1" && find . -mindepth 2 -type f ! -path './export/*' -print0 | sort -z |
-        xargs -0 stat -c '%n %Y' && find . -type f -path '*/seed-*' -print0 | sort -z |
-        xargs -0 cksum)
+    (cd "$1" && find . -mindepth 2 -type f -path '*/seed-*' ! -name '*.tmp' -print0 | sort -z |
+        xargs -0 sh -c 'stat -c "%n %Y" "$@" && cksum "$@"' sh)
 }
 
 steps_of() { sed -n 's/^"steps": \([0-9]*\),.*/\1/p' "$1/run.json"; }
@@ -181,6 +181,7 @@ refuse "no_method" four_rooms --out new --methods no_method
 refuse "nothing to run" averaging --out new --methods dqn
 refuse "Z9" gradient_ablation --out new --cells A0,Z9
 refuse "--cells" gradient_ablation --out new --cells ,
+refuse "compat" gradient_ablation --out new --cells A0 --preset compat
 refuse "cell A0" gradient_ablation --out new --cells A0 --set sf.target_mode=none
 refuse "'file'" "${one[@]}" --out file
 refuse "file/below" "${one[@]}" --out file/below
@@ -211,6 +212,13 @@ good "${one[@]}" --out seeds --seeds 6,9,
     fail "seeds: $(ls seeds/four_rooms/fg-sfrql)"
 same seeds/four_rooms/fg-sfrql/seed-0 runs/four_rooms/fg-sfrql/seed-0
 ! cmp -s seeds/four_rooms/fg-sfrql/seed-{0,1}/train.csv || fail "two seeds train alike"
+
+# The two cells of the primary contrast differ in the gradient alone.
+for cell in B0:sfrql B1:fg-sfrql; do
+    driver gradient_ablation --cells ${cell%:*} --methods ${cell#*:} --print-config >${cell%:*}.json
+done
+[ "$(diff B0.json B1.json | grep -c '^<')" = 2 ] && grep -q '"sf.grad_mix": 0,' B0.json &&
+    grep -q '"sf.grad_mix": 1,' B1.json || fail "B0 and B1: $(diff B0.json B1.json)"
 
 print_again() { # DRIVER RUN ARGS...
     driver "$1" "${@:3}" --print-config >printed.json 2>log || fail "$1: $(cat log)"

@@ -235,6 +235,21 @@ static bool bad_out(const fgsf_cli *cli, int error) {
     return false;
 }
 
+// Within each seed the long jobs come first, so that the last ones to end are short.
+static void sort_jobs(study *s) {
+    for (int i = 1; i < s->num_jobs; i++) {
+        study_job moved = s->jobs[i];
+        double cost = fgsf_cost_of_run(&moved.cfg);
+        int at = i;
+        for (; at > 0 && s->jobs[at - 1].id.seed == moved.id.seed &&
+               fgsf_cost_of_run(&s->jobs[at - 1].cfg) < cost;
+             at--) {
+            s->jobs[at] = s->jobs[at - 1];
+        }
+        s->jobs[at] = moved;
+    }
+}
+
 // Makes OUT and its parents, so that one line says what every job would say.
 static bool make_out(const fgsf_cli *cli) {
     char part[4096];
@@ -340,6 +355,7 @@ int fgsf_study_run(const fgsf_cli *cli, const fgsf_variant *variants, int num_va
         fprintf(stderr, "%s: nothing to run: no variant has these --methods\n", cli->spec->program);
         ready = false;
     }
+    sort_jobs(&s);
     ready = ready && vet_devices(&s) && make_out(cli);
     int code = ready ? run_jobs(&s) : FGSF_CLI_BAD;
     if (!ready && fgsf_mpi_ranks() > 1) {
