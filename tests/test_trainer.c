@@ -353,14 +353,16 @@ TEST t13_dqn_relabels_for_the_active_task(void) {
 
 // On a map with one feature of weight 1 and a known reward, psi is Q: the same bits as DQN.
 TEST dqn_is_the_case_of_one_feature(const char *dqn, const char *sfrql) {
-    char settings[1200];
+    const char *settings = TINY "env.num_tasks=1 train.steps_per_task=500 reward.model=known";
+    const char *map = FGSF_TEST_DATA "/maps/chain.txt"; // set apart: its path may hold spaces
+    fgsf_config of_q, of_psi;
     fgsf_trainer *q = NULL, *psi = NULL;
-    snprintf(settings, sizeof settings,
-             TINY "env.map=%s/maps/chain.txt env.num_tasks=1 train.steps_per_task=500 "
-                  "reward.model=known",
-             FGSF_TEST_DATA);
-    ASSERT_OK(create("clean", dqn, settings, &q));
-    ASSERT_OK(create("clean", sfrql, settings, &psi));
+    ASSERT_OK(configure("clean", dqn, settings, &of_q));
+    ASSERT_OK(configure("clean", sfrql, settings, &of_psi));
+    ASSERT_OK(fgsf_config_set(&of_q, "env.map", map, "test"));
+    ASSERT_OK(fgsf_config_set(&of_psi, "env.map", map, "test"));
+    ASSERT_OK(fgsf_trainer_create(&of_q, &q));
+    ASSERT_OK(fgsf_trainer_create(&of_psi, &psi));
     ASSERT_OK(take_steps(q, 500));
     ASSERT_OK(take_steps(psi, 500));
     ASSERT_MEM_EQ(fgsf_network_parameters(q->agent->nets[0]),
