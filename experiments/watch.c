@@ -169,10 +169,18 @@ static int decimals(const watcher *w) {
     return largest < 9.9995f ? 3 : largest < 99.995f ? 2 : largest < 999.95f ? 1 : 0;
 }
 
+// DQN asks the task's own network alone, which is then the only row.
+static int own_network(const watcher *w) {
+    int last = fgsf_agent_num_policies(w->agent) - 1;
+    if (!fgsf_config_is_dqn(fgsf_agent_config(w->agent))) return -1;
+    return w->task < last ? w->task : last;
+}
+
 static void print_q_row(const watcher *w, FILE *out, int k, int digits) {
     int actions = w->env->spec.num_actions;
-    bool own = fgsf_config_is_dqn(fgsf_agent_config(w->agent));
-    fprintf(out, "%c %s %-3d", k == w->choice.policy ? '>' : ' ', own ? "net  " : "prior", k);
+    int own = own_network(w);
+    fprintf(out, "%c %s %-3d", k == w->choice.policy ? '>' : ' ', own >= 0 ? "net  " : "prior",
+            own >= 0 ? own : k);
     for (int a = 0; a < actions; a++) {
         bool chosen = k == w->choice.policy && a == w->choice.action;
         fprintf(out, " %6.*f%c", digits, (double)w->q[k * actions + a], chosen ? '*' : ' ');
@@ -202,7 +210,8 @@ static void print_choice(const watcher *w, FILE *out, bool over) {
     } else if (w->explored) {
         fprintf(out, "a random action: %s\n", fgsf_watch_action(w->env, w->choice.action));
     } else {
-        fprintf(out, "prior %d: %s\n", w->choice.policy,
+        int own = own_network(w);
+        fprintf(out, "%s %d: %s\n", own >= 0 ? "net" : "prior", own >= 0 ? own : w->choice.policy,
                 fgsf_watch_action(w->env, w->choice.action));
     }
 }

@@ -130,7 +130,9 @@ fgsf_status fgsf_evaluate(fgsf_agent *agent, enum fgsf_eval_reward reward, doubl
 
 fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, float *rho,
                               const char **name, double *fit_error) {
-    *name = "true";
+    const fgsf_config *cfg = fgsf_agent_config(agent);
+    bool told = !fgsf_config_is_dqn(cfg) || cfg->dqn.task_input == FGSF_TASK_INPUT_W;
+    *name = told ? "true" : "learned"; // DQN without the task in its input knows nothing of it
     *fit_error = 0.0;
     if (fgsf_agent_true_rho(agent, env, task, rho)) {
         return FGSF_OK;

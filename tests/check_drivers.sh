@@ -85,7 +85,7 @@ fi
 # ---- files and columns as documented -------------------------------------------------------------
 
 # The columns that docs/run-directory.md lists in the section of a file.
-documented() {
+documented() { # FILE
     sed -n "/^## $1\$/,/^## [^#]/p" "$FGSF_SOURCE/docs/run-directory.md" |
         sed -n 's/^| \(`.*`\) |.*/\1/p' | tr -d '` ' | tr ',\n' ',,' | sed 's/,$//'
 }

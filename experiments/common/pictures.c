@@ -24,6 +24,10 @@ static fgsf_status act(view *v, int task, fgsf_rng *rng, fgsf_choice *choice, fl
     if (status == FGSF_OK) {
         *choice = fgsf_gpi_choose(v->q, policies, actions, FGSF_TIE_FIRST, rng);
         *value = v->q[choice->policy * actions + choice->action];
+        if (fgsf_config_is_dqn(fgsf_agent_config(v->agent))) { // asked its own network alone
+            int last = fgsf_agent_num_policies(v->agent) - 1;
+            choice->policy = task < last ? task : last;
+        }
     }
     return status;
 }

@@ -40,7 +40,8 @@ FGSF_API fgsf_status fgsf_evaluate(fgsf_agent *agent, enum fgsf_eval_reward rewa
 FGSF_API fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, double epsilon, fgsf_eval_rows *out);
 
 // Writes the scoring vector of a task that was not trained on: from its weights ("true"), or fitted
-// ("ridge", with the error of the fit), which plays episodes in `env`.
+// ("ridge", with the error of the fit), which plays episodes in `env`. For DQN, whose values contain
+// the reward, it is 1 and called "learned" unless the network is told the task's weights.
 FGSF_API fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, float *rho,
                                        const char **name, double *fit_error);
 
