@@ -30,7 +30,8 @@ void fgsf_progress_duration(double seconds, char *text, size_t size) {
 }
 
 void fgsf_progress_clear(fgsf_progress_view *view) {
-    if (view->lines > 0) fprintf(view->out, "\033[%dA\033[J", view->lines);
+    // From the first column: the terminal may have shown a "^C" before the cursor.
+    if (view->lines > 0) fprintf(view->out, "\r\033[%dA\033[J", view->lines);
     view->lines = 0;
     fflush(view->out);
 }

@@ -12,7 +12,8 @@
 
 typedef struct layout {
     int count, width[MAX_COLUMNS];
-    bool hidden[MAX_COLUMNS];
+    bool hidden[MAX_COLUMNS];   // by its heading
+    bool eventful[MAX_COLUMNS]; // not "0" in every row
 } layout;
 
 // Characters, not bytes: continuation bytes of UTF-8 take no place.
@@ -40,10 +41,6 @@ static int split(char *line, char **cells) {
     return n;
 }
 
-static bool is_rule(const char *cell) {
-    return *cell == '-' || *cell == ':';
-}
-
 static void measure(FILE *file, const char *without, layout *l) {
     char *line = NULL, *cells[MAX_COLUMNS];
     size_t capacity = 0;
@@ -55,8 +52,10 @@ static void measure(FILE *file, const char *without, layout *l) {
             if (l->count == 0 && length >= end) {
                 l->hidden[i] = strcmp(cells[i] + length - end, without) == 0;
             }
-            int width = is_rule(cells[i]) && cells[i][1] == '-' ? 0 : width_of(cells[i]);
+            bool rule = strncmp(cells[i], "---", 3) == 0;
+            int width = rule ? 0 : width_of(cells[i]);
             if (width > l->width[i]) l->width[i] = width;
+            if (l->count > 0 && !rule && strcmp(cells[i], "0") != 0) l->eventful[i] = true;
         }
         l->count = n > l->count ? n : l->count;
     }
@@ -65,13 +64,14 @@ static void measure(FILE *file, const char *without, layout *l) {
 
 static void print_row(FILE *out, const layout *l, char **cells, int n) {
     bool rule = n > 0 && strncmp(cells[0], "---", 3) == 0, first = true;
+    int pad = 0; // owed to the column before
     for (int i = 0; i < n; i++) {
-        if (l->hidden[i]) continue;
-        if (!first) fputs("  ", out);
+        if (l->hidden[i] || !l->eventful[i]) continue;
+        fprintf(out, "%*s", first ? 0 : pad + 2, "");
         first = false;
-        int pad = l->width[i] - (rule ? 0 : width_of(cells[i]));
+        for (int k = 0; rule && k < l->width[i]; k++) putc('-', out);
         if (!rule) fputs(cells[i], out);
-        for (; pad > 0; pad--) putc(rule ? '-' : ' ', out);
+        pad = rule ? 0 : l->width[i] - width_of(cells[i]);
     }
     putc('\n', out);
 }

@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-// Prints the file with its columns aligned, without those whose heading ends in `without`.
+// Prints the file with its columns aligned, without those whose heading ends in `without` and those
+// that are 0 in every row.
 void fgsf_show_table(FILE *out, const char *path, const char *without);
 
 #endif
