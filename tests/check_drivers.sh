@@ -79,6 +79,7 @@ if $have_mujoco; then
     grep -q '"env.layout": "medium"' runs/point_maze/fg-sfrql/seed-0/run.json || fail "--layout"
 fi
 "$bin/theory" --quick --csv runs/theory.csv gpi >out 2>log || fail "theory: $(cat log out)"
+"$bin/gradient_oracle" "$FGSF_SOURCE/tests/golden/gradients/full.json" >out 2>log && grep -q '"loss' out || fail "oracle: $(cat log)"
 "$bin/overhead" --steps 3 --warmup 1 --methods dqn,fg-sfrql --csv runs/overhead.csv >out 2>log ||
     fail "overhead: $(cat log)"
 
@@ -275,6 +276,8 @@ broken() { # FILE WORD COMMAND...
 broken state.gguf state.gguf truncate -s 1000 state.gguf
 broken state.gguf state.gguf sh -c 'echo nonsense >state.gguf'
 broken state.gguf state.gguf cp ../../fg-sfrql-average/seed-0/state.gguf state.gguf
+broken train.csv "train.csv: line 2" sed -i '2s/.*/x,0,0,0/' train.csv
+broken train.csv "train.csv: line 1" sed -i '1s/step/stop/' train.csv
 broken run.json run.json truncate -s 100 run.json
 broken run.json "schema" sed -i 's,fgsf.run/1,fgsf.run/9,' run.json
 rm -rf broken
