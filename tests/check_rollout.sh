@@ -31,8 +31,8 @@ cmp one two
 
 if "$rollout" --env reacher --random --steps 0 >/dev/null 2>&1; then
     for arguments in "--env reacher" "--env point_maze --preset compat"; do
-        $rollout $arguments --seed 3 --random --steps 500 >one
-        $rollout $arguments --seed 3 --random --steps 500 >two
+        "$rollout" $arguments --seed 3 --random --steps 500 >one
+        "$rollout" $arguments --seed 3 --random --steps 500 >two
         cmp one two
         # 17 significant digits give every double back: printing what was read changes nothing.
         grep -Eq ',-?0?\.?[0-9.]{16,}' one || fail "fewer than 17 digits"
@@ -62,14 +62,40 @@ refuse "--wrong" "${run[@]}" --wrong 1
 refuse "missing.txt" --env four_rooms --actions missing.txt
 refuse "missing.txt" "${run[@]}" --state missing.txt
 refuse "more steps" --env four_rooms --actions actions --steps 3
+refuse "use --seed" "${run[@]}" --set seed=5
+refuse "use --preset" "${run[@]}" --set preset=compat
+refuse "use --env" "${run[@]}" --set env.name=reacher
+refuse "--task" "${run[@]}" --task 99999999999
+# Lines that are no action are refused, not read as several or as their beginning.
+printf '%080d\n' 1 >actions
+refuse "actions:1:" --env four_rooms --actions actions
+printf '1\0002\n' >actions
+refuse "actions:1:" --env four_rooms --actions actions
+printf '1\r2\r3' >actions
+refuse "actions:1:" --env four_rooms --actions actions
+printf '1\r\n\r\n2' >actions
+[ "$("$rollout" --env four_rooms --actions actions | wc -l)" = 3 ] || fail "two actions with CRLF"
 printf '1\n4\n' >actions
 refuse "actions:2: action '4'" --env four_rooms --actions actions
 printf '0 6 0 0 0 0 0 0 0 0 0 0 0 0\n' >state
 refuse "(0, 6) is not a free cell" "${run[@]}" --state state
 printf '0 0\n' >state
 refuse "2 numbers" "${run[@]}" --state state
-printf '0 zero\n' >state
-refuse "not a list of numbers" "${run[@]}" --state state
+for text in '0 zero' '0 -' '0 0x' '0 1e' '0 0;0' '0,,0' "0 $(printf '%070d' 0)"; do
+    printf '%s' "$text" >state
+    refuse "not a list of numbers" "${run[@]}" --state state
+done
+printf '12, 0,0 0 0 0,0\r\n0 0 0 0 0 0 0\n' >state
+"$rollout" "${run[@]}" --state state >/dev/null || fail "commas, blanks and lines are all fine"
 printf '_.\n' >map
 refuse "no goal" "${run[@]}" --set env.map=map
 "$rollout" --help | grep -q usage
+
+# A model that cannot be written leaves nothing behind.
+if "$rollout" --env point_maze --random --steps 0 >/dev/null 2>&1; then
+    mkdir temporary
+    error=$(trap '' XFSZ; ulimit -f 0; TMPDIR=$work/temporary "$rollout" --env point_maze --random \
+        --steps 1 2>&1) && fail "a model of 0 bytes was read"
+    [[ $error == *"cannot write"* ]] || fail "$error"
+    [ -z "$(ls temporary)" ] || fail "left behind: $(ls temporary)"
+fi
