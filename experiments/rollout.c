@@ -116,8 +116,21 @@ static bool parse_options(int argc, char **argv, options *o) {
     if (o->random == (o->actions != NULL)) {
         return complain("%s", "give either --actions FILE or --random");
     }
+    if (o->task > INT32_MAX) return complain("%s", "--task: there are not that many tasks");
     if (o->random && o->steps < 0) return complain("%s", "--random needs --steps T");
     return true;
+}
+
+// Settings with an option of their own, which decides other values as well.
+static bool has_option(const char *key, const char *setting) {
+    const char *const table[][2] = {
+        {"env.name", "--env"}, {"preset", "--preset"}, {"seed", "--seed"}};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (strcmp(key, table[i][0]) != 0) continue;
+        fprintf(stderr, "rollout: --set %s: use %s\n", setting, table[i][1]);
+        return true;
+    }
+    return false;
 }
 
 static bool make_config(const options *o, fgsf_config *cfg) {
@@ -131,6 +144,7 @@ static bool make_config(const options *o, fgsf_config *cfg) {
         }
         memcpy(key, o->settings[i], length);
         key[length] = '\0';
+        if (has_option(key, o->settings[i])) return false;
         if (!check(fgsf_config_set(cfg, key, equals + 1, "--set"))) return false;
     }
     return true;
@@ -149,6 +163,15 @@ static bool append_action(run *r, long action, long *capacity) {
     return true;
 }
 
+// Takes the end of a line off. Returns false for a line that does not fit, or with a zero byte.
+static bool trim_line(char *line, FILE *file) {
+    size_t length = strlen(line);
+    bool ended = length > 0 && line[length - 1] == '\n';
+    if (ended) line[--length] = '\0';
+    if (length > 0 && line[length - 1] == '\r') line[length - 1] = '\0';
+    return ended || feof(file);
+}
+
 // Reads every action before the first step, so that a bad file prints no half of a table.
 static bool read_actions(const char *path, run *r) {
     FILE *file = fopen(path, "r");
@@ -161,10 +184,10 @@ static bool read_actions(const char *path, run *r) {
     bool good = true;
     while (good && fgets(line, sizeof line, file)) {
         number++;
-        line[strcspn(line, "\r\n")] = '\0';
-        if (line[0] == '\0') continue;
+        bool whole = trim_line(line, file);
+        if (whole && line[0] == '\0') continue;
         long action;
-        if (!parse_integer(line, 0, &action) || action >= r->spec->num_actions) {
+        if (!whole || !parse_integer(line, 0, &action) || action >= r->spec->num_actions) {
             fprintf(stderr, "rollout: %s:%ld: action '%s' is not in [0, %d)\n", path, number, line,
                     r->spec->num_actions);
             good = false;
@@ -184,14 +207,19 @@ static bool read_state(const char *path, run *r) {
         return false;
     }
     double values[MAX_STATE];
+    char number[64];
     int count = 0;
-    while (count < MAX_STATE && fscanf(file, " %lf", &values[count]) == 1) {
-        count++;
+    bool good = true;
+    while (good && fscanf(file, " %63[^, \t\r\n]", number) == 1) {
+        char *end;
+        good = count < MAX_STATE && strlen(number) < sizeof number - 1;
+        if (good) values[count++] = strtod(number, &end);
+        good = good && *end == '\0';
         if (fscanf(file, " %*1[,]") == EOF) break;
     }
-    bool whole = feof(file);
+    good = good && feof(file);
     fclose(file);
-    if (!whole) return complain("--state: '%s' is not a list of numbers", path);
+    if (!good) return complain("--state: '%s' is not a list of numbers", path);
     return check(fgsf_env_set_state(r->env, values, count));
 }
 
@@ -237,8 +265,7 @@ static bool prepare(const options *o, run *r) {
     r->action_rng = fgsf_rng_make((uint64_t)o->seed, FGSF_STREAM_EXPLORE);
     r->state = calloc((size_t)r->spec->state_size, sizeof *r->state);
     if (!r->state) return complain("%s", "out of memory");
-    int task = o->task > INT32_MAX ? INT32_MAX : (int)o->task;
-    if (!check(fgsf_env_set_task(r->env, task))) return false;
+    if (!check(fgsf_env_set_task(r->env, (int)o->task))) return false;
     if (!check(fgsf_env_reset(r->env, &r->env_rng))) return false;
     if (o->actions && !read_actions(o->actions, r)) return false;
     if (o->actions && o->steps > r->steps) {
