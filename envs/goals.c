@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FARTHEST 1e6 // metres or cells; distances to what is farther could overflow
+
 // Parses `number,number` up to a semicolon or the end; returns what follows, or NULL.
 static const char *parse_pair(const char *text, double at[2]) {
     char *end;
@@ -32,6 +34,10 @@ fgsf_status fgsf_goals_parse(const char *text, fgsf_goal out[FGSF_GOALS_MAX], in
         const char *end = parse_pair(at + !goal.is_cell, goal.at);
         bool whole = goal.at[0] == floor(goal.at[0]) && goal.at[1] == floor(goal.at[1]);
         if (!end || (goal.is_cell && !whole)) return refuse(at);
+        if (fabs(goal.at[0]) > FARTHEST || fabs(goal.at[1]) > FARTHEST) {
+            return fgsf_fail(FGSF_ERR_INVALID, "env.goals: '%.*s' is farther than %g",
+                             (int)strcspn(at, ";"), at, FARTHEST);
+        }
         out[n++] = goal;
         at = *end == ';' ? end + 1 : end;
         at += strspn(at, " ");

@@ -116,16 +116,31 @@ static const layout *find_layout(const char *name) {
     return NULL;
 }
 
-// Takes the G cells of a map, row by row, as goals, and leaves only walls and free cells.
+// Takes the G cells of a map, row by row, as goals, and leaves only walls and free cells. Counts
+// those that do not fit, too.
 static int take_goals(fgsf_grid *grid, fgsf_goal goals[FGSF_GOALS_MAX]) {
     int count = 0;
     for (int i = 0; i < grid->rows * grid->cols; i++) {
-        if (grid->cells[i] == 'G' && count < FGSF_GOALS_MAX) {
-            goals[count++] = (fgsf_goal){true, {i / grid->cols, i % grid->cols}};
+        if (grid->cells[i] == 'G') {
+            if (count < FGSF_GOALS_MAX) {
+                goals[count] = (fgsf_goal){true, {i / grid->cols, i % grid->cols}};
+            }
+            count++;
         }
         grid->cells[i] = strchr("1#", grid->cells[i]) ? '1' : '0';
     }
     return count;
+}
+
+static fgsf_status parse_map(const char *text, const char *source, fgsf_grid *grid) {
+    const char *rest;
+    fgsf_status status = fgsf_grid_parse(text, source, ALPHABET, grid, &rest);
+    if (status == FGSF_OK && rest[strspn(rest, "\r\n")] != '\0') {
+        // A maze cut in two by an empty line must not be read as its upper half.
+        status = fgsf_fail(FGSF_ERR_FORMAT, "%s: there is text after the map, which ends at row %d",
+                           source, grid->rows - 1);
+    }
+    return status;
 }
 
 static fgsf_status read_map(const char *path, fgsf_point_maze_plan *plan,
@@ -135,7 +150,7 @@ static fgsf_status read_map(const char *path, fgsf_point_maze_plan *plan,
     if (status != FGSF_OK) return status;
     char source[FGSF_TEXT_SIZE + 16];
     snprintf(source, sizeof source, "env.map '%s'", path);
-    status = fgsf_grid_parse(text, source, ALPHABET, &plan->grid, NULL);
+    status = parse_map(text, source, &plan->grid);
     free(text);
     if (status != FGSF_OK) return status;
     int starts = fgsf_grid_count(&plan->grid, 'S', &plan->start_row, &plan->start_col);
@@ -144,6 +159,10 @@ static fgsf_status read_map(const char *path, fgsf_point_maze_plan *plan,
                          source, starts);
     }
     *num_goals = take_goals(&plan->grid, goals);
+    if (*num_goals > FGSF_GOALS_MAX) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: the map has %d goals ('G'), at most %d are possible",
+                         source, *num_goals, FGSF_GOALS_MAX);
+    }
     return measure(plan, source);
 }
 

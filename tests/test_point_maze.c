@@ -268,6 +268,7 @@ TEST bad_settings_name_the_key_and_the_value(void) {
                {"umaze", "@7,0", 8, 0, "env.goals: @7,0"},
                {"umaze", "1,1;x", 8, 0, "'x'"},
                {"umaze", "1.5,1", 8, 0, "'1.5,1'"},
+               {"umaze", "1,1;@1e200,0", 8, 0, "'@1e200,0' is farther"},
                {"umaze", "", 11, 0, "env.num_tasks: 11"},
                {"umaze", "", 0, 0, "env.num_tasks: 0"},
                {"umaze", "", 8, 0.7, "env.goal_noise: 0.7"}};
@@ -302,7 +303,10 @@ TEST maps_from_text(void) {
     ASSERT(p.goals[0][0] == 1.0 && p.goals[0][1] == 0.5);
     ASSERT(p.goals[1][0] == 0.0 && p.goals[1][1] == -0.5);
     fgsf_point_maze_plan_free(&p);
-    static const char *const BAD[][2] = {{"####\n#..#\n####\n", "0 starts"},
+    ASSERT_EQ(FGSF_OK, plan_of("#####\r\n#S.G#\r\n#####\r\n\r\n", &p));
+    fgsf_point_maze_plan_free(&p);
+    static const char *const BAD[][2] = {{"#####\n#S.G#\n#####\n\n#G..#\n", "text after the map"},
+                                         {"####\n#..#\n####\n", "0 starts"},
                                          {"####\n#S..\n####\n", "leave the maze"},
                                          {"#####\n#S#G#\n#####\n", "cannot be reached"},
                                          {"###\n#S#\n###\n", "only 0"},
@@ -311,6 +315,21 @@ TEST maps_from_text(void) {
         ASSERT(plan_of(BAD[i][0], &p) != FGSF_OK);
         ASSERTm(fgsf_last_error(), strstr(fgsf_last_error(), BAD[i][1]));
     }
+    PASS();
+}
+
+TEST more_goals_than_fit_are_refused(void) {
+    char map[20 * 21 + 1];
+    for (int i = 0; i < 20 * 21; i++) {
+        int row = i / 21, col = i % 21;
+        bool wall = row == 0 || row == 19 || col == 0 || col == 19;
+        map[i] = col == 20 ? '\n' : wall ? '#' : 'G';
+    }
+    map[21 + 1] = 'S';
+    map[20 * 21] = '\0';
+    fgsf_point_maze_plan p;
+    ASSERT_EQ(FGSF_ERR_FORMAT, plan_of(map, &p));
+    ASSERTm(fgsf_last_error(), strstr(fgsf_last_error(), "323 goals"));
     PASS();
 }
 
@@ -373,6 +392,7 @@ int main(int argc, char **argv) {
     RUN_TEST(walls_hold);
     RUN_TEST(bad_settings_name_the_key_and_the_value);
     RUN_TEST(maps_from_text);
+    RUN_TEST(more_goals_than_fit_are_refused);
     RUN_TEST(failures_of_the_simulator_are_statuses);
 #else
     printf("SKIP: built without MuJoCo\n");
