@@ -106,6 +106,12 @@ static void make_data(void *arg) {
     job->data = mj_makeData(job->model);
 }
 
+static void remove_model(char *path) {
+    unlink(path);
+    *strrchr(path, '/') = '\0';
+    rmdir(path);
+}
+
 // MuJoCo's in-memory files differ between versions; a file of its own directory does not.
 static fgsf_status write_model(const char *name, const char *xml, char *path, size_t size) {
     const char *temporary = getenv("TMPDIR");
@@ -120,13 +126,10 @@ static fgsf_status write_model(const char *name, const char *xml, char *path, si
     bool good = file && fputs(xml, file) >= 0;
     if (file && fclose(file) != 0) good = false;
     if (good) return FGSF_OK;
-    return fgsf_fail(FGSF_ERR_IO, "%s: cannot write '%s': %s", name, path, strerror(errno));
-}
-
-static void remove_model(char *path) {
-    unlink(path);
-    *strrchr(path, '/') = '\0';
-    rmdir(path);
+    fgsf_status status =
+        fgsf_fail(FGSF_ERR_IO, "%s: cannot write '%s': %s", name, path, strerror(errno));
+    remove_model(path);
+    return status;
 }
 
 static fgsf_status compile(const char *path, fgsf_sim *sim) {
