@@ -32,8 +32,9 @@ const fgsf_key fgsf_key_table[] = {
 
     TEXT("env.name", env.name, "", "Environment: four_rooms, reacher or point_maze."),
     INT("env.num_tasks", env.num_tasks, "1", 1, 1000, "Tasks to train on, in order."),
-    TEXT("env.map", env.map, "", "Four Rooms: a text file with a map; empty for the built-in one."),
-    TEXT("env.layout", env.layout, "umaze", "PointMaze: umaze, medium or large."),
+    TEXT("env.map", env.map, "",
+         "Four Rooms, PointMaze: a text file with a map; empty for a built-in one."),
+    TEXT("env.layout", env.layout, "umaze", "PointMaze without env.map: umaze, medium or large."),
     REAL("env.slip", env.slip, "0", 0, 1,
          "Probability that the action is replaced by a uniform one."),
     REAL("env.step_cost", env.step_cost, "0", -1e6, 1e6,

@@ -28,7 +28,7 @@ static void allowed(const fgsf_key *key, const char *bar, char *text, size_t siz
                  key->choices ? ", or " : "", key->choices ? key->choices : "");
         break;
     case FGSF_KEY_REAL:
-        snprintf(text, size, "number %g to %g", key->min, key->max);
+        snprintf(text, size, "number %.9g to %.9g", key->min, key->max);
         break;
     case FGSF_KEY_BOOL:
         snprintf(text, size, "true%sfalse", bar);
