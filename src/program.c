@@ -140,6 +140,7 @@ fgsf_status fgsf_device_list(int i, char *name, size_t name_size, char *about, s
         snprintf(about, about_size, "%s", fixed[i][1]);
         return FGSF_OK;
     }
+    fgsf_silence_ggml(); // before its registry opens every backend
     int seen = num_fixed;
     for (size_t k = 0; i >= 0 && k < ggml_backend_dev_count(); k++) {
         ggml_backend_dev_t dev = ggml_backend_dev_get(k);
@@ -217,9 +218,11 @@ static fgsf_status schedule(fgsf_program *program, fgsf_device *device) {
                !ggml_backend_supports_op(device->backends[b], node)) {
             b++;
         }
+        // Parameters are nodes too, of no operation. They stay in host memory: a device that took
+        // them as its own would get no copy of them.
         bool is_view = node->op == GGML_OP_VIEW || node->op == GGML_OP_RESHAPE ||
                        node->op == GGML_OP_PERMUTE || node->op == GGML_OP_TRANSPOSE;
-        if (!is_view) {
+        if (!is_view && node->op != GGML_OP_NONE) {
             ggml_backend_sched_set_tensor_backend(program->sched, node, device->backends[b]);
             if (b > 0 && accelerator) {
                 note_fallback(device, node);

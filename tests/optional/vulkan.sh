@@ -10,6 +10,7 @@ set -euo pipefail
 FGSF_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=$FGSF_ROOT/build/vulkan
 if [ $# -eq 0 ]; then
+    export GGML_VK_VISIBLE_DEVICES=0 # ggml takes only GPUs unless told otherwise
     for file in /usr/share/vulkan/icd.d/lvp_icd*.json; do
         if [ -f "$file" ]; then export VK_ICD_FILENAMES=$file; fi
     done
@@ -30,7 +31,8 @@ four_rooms=$build/experiments/four_rooms
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$four_rooms" --list-devices
+"$four_rooms" --list-devices 2>"$work/said"
+if grep ggml "$work/said"; then fail "ggml prints"; fi
 "$four_rooms" --list-devices | grep -qi "^$device " || fail "$device is not listed"
 "$four_rooms" --check-device --device "${device,,}" | tee "$work/check"
 grep -q "^on the CPU instead: .*OUT_PROD" "$work/check" || fail "the fallbacks are not named"
