@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Counts the instructions of the hot paths with callgrind and compares them with the committed table.
+# Counts the instructions of the hot paths with callgrind; compares them with the committed table.
 #
 #   experiments/bench_instructions.sh             compare; exit code 1 when a path grew over 2 %
 #   experiments/bench_instructions.sh --update    write docs/instructions.csv

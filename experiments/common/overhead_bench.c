@@ -171,6 +171,7 @@ fgsf_bench_figures fgsf_bench_get(const fgsf_bench *bench) {
         .mean_ms = sum / steps,
         .median_ms = fgsf_bench_quantile(bench->ms, bench->count, 0.5),
         .p99_ms = fgsf_bench_quantile(bench->ms, bench->count, 0.99),
+        .low_ms = fgsf_bench_quantile(bench->ms, bench->count, 0.1),
         .updates_per_step = (double)(now.optimizer_steps - bench->start.optimizer_steps) / steps,
         .gflop_per_step = 1e-9 * (now.flops - bench->start.flops) / steps,
         .gflops = fgsf_bench_quantile(bench->gflops, bench->chunks, 0.5),

@@ -25,6 +25,7 @@ typedef struct fgsf_bench_setup {
 // What a row of the table says.
 typedef struct fgsf_bench_figures {
     double mean_ms, median_ms, p99_ms;
+    double low_ms; // 10th percentile: steps that other programs disturbed least
     double updates_per_step;
     double gflop_per_step; // of the matrix products that the method needs
     double gflops;         // median over chunks of steps, as are the next two

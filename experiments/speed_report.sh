@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Measures everything that docs/speed.md shows and writes it there, section by section.
+#
+#   experiments/speed_report.sh               all sections (about half an hour; --peer needs torch)
+#   experiments/speed_report.sh NAME...       only these (--list prints them with their commands)
+#
+# Runs build/experiments/overhead; FGSF_BUILD names another build folder. The text between the lines
+# <!-- NAME --> and <!-- end --> of the page is replaced; everything else is written by hand.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+page=$root/docs/speed.md
+program=${FGSF_BUILD:-$root/build}/experiments/overhead
+
+names=(machine peer-512 peer-64 plain-64 methods-512 methods-64 parts-512 parts-64 act whole
+    parallel scaling)
+declare -A arguments=(
+    [peer-512]="--peer --batch 512 --tasks 8 --steps 150"
+    [peer-64]="--peer --batch 64 --tasks 6 --steps 488"
+    [plain-64]="--peer --peer-style plain --batch 64 --tasks 6 --steps 200"
+    [methods-512]="--preset compat --batch 512 --tasks 8"
+    [methods-64]="--preset compat --batch 64 --tasks 6"
+    [parts-512]="--parts --batch 512"
+    [parts-64]="--parts --batch 64"
+    [act]="--act"
+    [whole]="--whole --preset compat --methods fg-sfrql,sfrql,dqn"
+    [parallel]="--parallel 2 --batch 64 --tasks 6"
+    [scaling]="--scaling"
+)
+
+machine() {
+    local model
+    model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+    echo "$model, family $(sed -n 's/^cpu family[^:]*: //p' /proc/cpuinfo | head -n 1)," \
+        "model $(sed -n 's/^model[[:space:]]*: //p' /proc/cpuinfo | head -n 1)," \
+        "$(nproc) cores, $(awk '/MemTotal/ { printf "%.0f", $2 / 1048576 }' /proc/meminfo) GiB"
+    echo "AVX2: $(grep -qw avx2 /proc/cpuinfo && echo yes || echo no)," \
+        "AVX-512: $(grep -qw avx512f /proc/cpuinfo && echo yes || echo no)"
+    echo "$(. /etc/os-release && echo "$PRETTY_NAME"), $(cc --version | head -n 1)"
+    echo "OpenBLAS $(dpkg-query -W -f '${Version}' libopenblas0-pthread 2>/dev/null || echo '?')," \
+        "$(date -u +%F), load $(cut -d' ' -f1-3 /proc/loadavg)"
+}
+
+section() {
+    if [ "$1" = machine ]; then
+        machine
+    else
+        echo "\$ overhead ${arguments[$1]}"
+        # shellcheck disable=SC2086 # words on purpose
+        "$program" ${arguments[$1]}
+    fi
+}
+
+if [ "${1:-}" = --list ]; then
+    for name in "${names[@]}"; do printf '%-12s %s\n' "$name" "${arguments[$name]:-}"; done
+    exit 0
+fi
+if [ ! -x "$program" ]; then
+    echo "speed_report: no $program: run experiments/run overhead --help" >&2
+    exit 2
+fi
+wanted=("$@")
+[ $# -gt 0 ] || wanted=("${names[@]}")
+text=$(mktemp)
+trap 'rm -f "$text"' EXIT
+for name in "${wanted[@]}"; do
+    grep -q "^<!-- $name -->\$" "$page" || { echo "speed_report: no section '$name'" >&2; exit 2; }
+    { echo '```'; section "$name"; echo '```'; } | tee "$text"
+    awk -v name="$name" -v text="$text" '
+        /^<!-- end -->$/ { skip = 0 }
+        !skip { print }
+        $0 == "<!-- " name " -->" { while ((getline line < text) > 0) print line; skip = 1 }
+    ' "$page" >"$page.new"
+    mv "$page.new" "$page"
+done
