@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_improvement.gp
 NAME = 'four_rooms_improvement'
 DATA = 'four_rooms_improvement.csv'
-TITLE = 'four_rooms (compat): probability of improvement, 95 % interval, n = 3 to 4 seeds [smoke]'
+TITLE = 'four_rooms (compat): probability of improvement, 95 % interval, n = 5 seeds'
 WIDTH = 1337
 HEIGHT = 290
 SERIES_COLUMN = 'method'
