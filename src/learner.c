@@ -113,7 +113,7 @@ static fgsf_status create_bellman(fgsf_learner *l) {
 }
 
 fgsf_status fgsf_learner_create(fgsf_agent *agent, fgsf_replay *replay, fgsf_student *students,
-                                fgsf_reward **rewards, fgsf_rng *rng, fgsf_learner **out) {
+                                fgsf_rng *rng, fgsf_learner **out) {
     fgsf_learner *l = calloc(1, sizeof *l);
     if (!l) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a learner");
@@ -122,7 +122,6 @@ fgsf_status fgsf_learner_create(fgsf_agent *agent, fgsf_replay *replay, fgsf_stu
     l->agent = agent;
     l->replay = replay;
     l->students = students;
-    l->rewards = rewards;
     l->rng = rng;
     l->averaging = cfg->avg.n > 1;
     l->samples = l->averaging ? (int)cfg->avg.n : 1;

@@ -34,7 +34,6 @@ typedef struct fgsf_learner {
     fgsf_agent *agent;
     fgsf_replay *replay;
     fgsf_student *students;
-    fgsf_reward **rewards; // NULL for DQN
     fgsf_bellman *bellman;
     fgsf_rng *rng; // replay stream
     int max_pairs, samples;
@@ -61,7 +60,7 @@ typedef struct fgsf_learner {
 } fgsf_learner;
 
 fgsf_status fgsf_learner_create(fgsf_agent *agent, fgsf_replay *replay, fgsf_student *students,
-                                fgsf_reward **rewards, fgsf_rng *rng, fgsf_learner **out);
+                                fgsf_rng *rng, fgsf_learner **out);
 void fgsf_learner_free(fgsf_learner *learner);
 
 // Largest number of states evaluated at once for a configuration.

@@ -113,8 +113,7 @@ static fgsf_status create_parts(fgsf_trainer *t) {
         status = create_rewards(t);
     }
     if (status == FGSF_OK) {
-        status = fgsf_learner_create(t->agent, t->replay, t->students, t->rewards, &t->replay_rng,
-                                     &t->learner);
+        status = fgsf_learner_create(t->agent, t->replay, t->students, &t->replay_rng, &t->learner);
     }
     t->total_steps = t->cfg.train.steps_per_task * t->spec.num_tasks;
     if (status == FGSF_OK && (!is_sequential(&t->cfg) || t->cfg.sf.gpi_scope == FGSF_SCOPE_ALL)) {
