@@ -308,7 +308,8 @@ static fgsf_status load_networks(fgsf_agent *agent, const fgsf_archive *archive,
     return status;
 }
 
-static fgsf_status load_members(fgsf_agent *agent, const fgsf_archive *archive, const char *path) {
+fgsf_status fgsf_agent_load_members(fgsf_agent *agent, const fgsf_archive *archive,
+                                    const char *path) {
     int64_t count = 0;
     fgsf_status status = fgsf_archive_get_int(archive, "members", &count);
     if (status != FGSF_OK || count == 0) {
@@ -364,7 +365,7 @@ static fgsf_status load_agent(const fgsf_archive *archive, const char *path, con
         status = fgsf_archive_get_f32(archive, "rho", (*out)->rho,
                                       (size_t)((*out)->spec.num_tasks * (*out)->shape.features));
     }
-    return status == FGSF_OK ? load_members(*out, archive, path) : status;
+    return status == FGSF_OK ? fgsf_agent_load_members(*out, archive, path) : status;
 }
 
 fgsf_status fgsf_agent_load(const char *path, const char *device, fgsf_agent **out) {

@@ -3,6 +3,7 @@
 #define FGSF_AGENT_INTERNAL_H
 
 #include "fgsf/agent.h"
+#include "fgsf/archive.h"
 #include "fgsf/feature_set.h"
 #include "fgsf/gpe.h"
 #include "fgsf/reward.h"
@@ -39,5 +40,9 @@ int fgsf_agent_scope(const fgsf_agent *agent, int task, int *first);
 
 // Writes an encoded state and, behind it, the task input that the network sees for `task`.
 void fgsf_agent_input(const fgsf_agent *agent, int task, const float *state, float *input);
+
+// Restores the feature set of xi from a policy or a checkpoint; `path` is for messages.
+fgsf_status fgsf_agent_load_members(fgsf_agent *agent, const fgsf_archive *archive,
+                                    const char *path);
 
 #endif

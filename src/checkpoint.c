@@ -235,25 +235,6 @@ static fgsf_status check_origin(const fgsf_trainer *t, const fgsf_archive *archi
     return FGSF_OK;
 }
 
-static fgsf_status load_members(fgsf_trainer *t, const fgsf_archive *archive, const char *path) {
-    int64_t count = 0;
-    fgsf_status status = fgsf_archive_get_int(archive, "members", &count);
-    if (status == FGSF_OK && (count < 0 || count > t->agent->shape.features)) {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s: members: %lld is not in [0, %d]", path,
-                         (long long)count, t->agent->shape.features);
-    }
-    if (status != FGSF_OK || count == 0) {
-        return status;
-    }
-    size_t size = (size_t)(count * t->spec.num_features);
-    float *phi = malloc(size * sizeof(float));
-    status = phi ? fgsf_archive_get_f32(archive, "members.phi", phi, size)
-                 : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory for its features", path);
-    if (status == FGSF_OK) status = fgsf_feature_set_restore(t->agent->set, phi, (int)count);
-    free(phi);
-    return status;
-}
-
 // Whether the numbers that are used as indices are in range. A checksum says that a file is what was
 // written, not that it was written by us.
 static fgsf_status check_state(const fgsf_trainer *t, const char *path) {
@@ -290,7 +271,8 @@ static fgsf_status fill(fgsf_trainer *t, const fgsf_archive *archive, const char
         walk_all(&w, t, &b);
         status = w.status;
     }
-    if (status == FGSF_OK && t->agent->set) status = load_members(t, archive, path);
+    if (status == FGSF_OK && t->agent->set)
+        status = fgsf_agent_load_members(t->agent, archive, path);
     if (status == FGSF_OK) status = fgsf_replay_load(t->replay, archive, "replay");
     if (status == FGSF_OK) status = check_state(t, path);
     free(b.env);
