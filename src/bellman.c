@@ -314,7 +314,7 @@ static fgsf_status build_program(fgsf_bellman *bellman, int pairs, bucket_progra
     ggml_build_forward_expand(graph, objective);
 
     // The loss's own gradient is a constant 1, so nothing has to be reset between runs.
-    struct ggml_tensor *accumulators[1024] = {0};
+    struct ggml_tensor *accumulators[FGSF_GRAPH_NODES] = {0};
     struct ggml_tensor *one = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 1);
     fgsf_tensor_place(one, bellman->in.buffer, bellman->in.one);
     accumulators[ggml_graph_n_nodes(graph) - 1] = one;

@@ -12,8 +12,6 @@
 #include <cblas.h>
 #endif
 
-#define GRAPH_NODES 512
-
 static void discard_log(enum ggml_log_level level, const char *text, void *userdata) {
     (void)level, (void)text, (void)userdata;
 }
@@ -167,15 +165,15 @@ int fgsf_bucket(int rows) {
 
 fgsf_status fgsf_program_begin(fgsf_program *program, bool with_gradients) {
     struct ggml_init_params params = {
-        .mem_size = 2 * GRAPH_NODES * ggml_tensor_overhead() +
-                    ggml_graph_overhead_custom(GRAPH_NODES, with_gradients),
+        .mem_size = 2 * FGSF_GRAPH_NODES * ggml_tensor_overhead() +
+                    ggml_graph_overhead_custom(FGSF_GRAPH_NODES, with_gradients),
         .no_alloc = true,
     };
     *program = (fgsf_program){.ctx = ggml_init(params)};
     if (!program->ctx) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a graph");
     }
-    program->graph = ggml_new_graph_custom(program->ctx, GRAPH_NODES, with_gradients);
+    program->graph = ggml_new_graph_custom(program->ctx, FGSF_GRAPH_NODES, with_gradients);
     return FGSF_OK;
 }
 
@@ -203,7 +201,7 @@ static void note_fallback(fgsf_device *device, const struct ggml_tensor *node) {
 
 static fgsf_status schedule(fgsf_program *program, fgsf_device *device) {
     program->sched = ggml_backend_sched_new(device->backends, NULL, device->num_backends,
-                                            GRAPH_NODES, false, false);
+                                            FGSF_GRAPH_NODES, false, false);
     if (!program->sched) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a scheduler");
     }

@@ -11,6 +11,7 @@
 #include "ggml.h"
 
 #define FGSF_MAX_BACKENDS 3
+#define FGSF_GRAPH_NODES 512 // room in every graph, forward and backward
 
 struct fgsf_device {
     ggml_backend_t backends[FGSF_MAX_BACKENDS]; // by priority; the last is the CPU
