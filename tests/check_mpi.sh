@@ -5,7 +5,9 @@
 set -euo pipefail
 
 command -v mpirun >/dev/null || exit 77
-ldd "$FGSF_BUILD/experiments/four_rooms" 2>/dev/null | grep -q 'libmpi\.so' || exit 77
+# Read whole before it is searched: grep -q in a pipe ends early, and what writes to it may then fail.
+libraries=$(ldd "$FGSF_BUILD/experiments/four_rooms" 2>/dev/null || true)
+grep -q 'libmpi\.so' <<<"$libraries" || exit 77
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -14,7 +16,8 @@ mkdir bin
 cp "$FGSF_BUILD/experiments/four_rooms" bin # away from the export tool: figures are not the point
 
 ranks=(mpirun -n 4)
-if mpirun --version | grep -q 'Open MPI'; then # more ranks than cores, and CI is often root
+version=$(mpirun --version)
+if grep -q 'Open MPI' <<<"$version"; then # more ranks than cores, and CI is often root
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     ranks=(mpirun --oversubscribe --bind-to none -n 4)
 fi
@@ -82,7 +85,7 @@ same_runs long-serial job
 # A killed rank. mpirun ends the others, or lets them go on where it can; nothing that was finished
 # is lost, and --resume does the rest.
 for recovery in "" --enable-recovery; do
-    [ -z "$recovery" ] || mpirun --version | grep -q 'Open MPI' || continue
+    [ -z "$recovery" ] || grep -q 'Open MPI' <<<"$version" || continue
     FGSF_MPI_PATIENCE=3 timeout 120 "${ranks[@]:0:1}" $recovery "${ranks[@]:1}" "${long[@]}" \
         --out "rank$recovery" 2>log &
     waiting=$!
