@@ -109,7 +109,6 @@ static long allocations(int steps, const char *preset, const char *method, const
 }
 
 TEST counter_counts(void) {
-    if (!CAN_COUNT) SKIPm("allocations cannot be counted here");
     count = 0;
     counting = true;
     void *volatile block = malloc(10);
@@ -121,7 +120,6 @@ TEST counter_counts(void) {
 
 TEST steps_allocate_nothing(int steps, const char *preset, const char *method, const char *key,
                             const char *value) {
-    if (!CAN_COUNT) SKIPm("allocations cannot be counted here");
     ASSERT_EQ_FMTm(method, 0L, allocations(steps, preset, method, key, value), "%ld");
     PASS();
 }
@@ -145,6 +143,10 @@ SUITE(trainer_allocation) {
 }
 
 int main(int argc, char **argv) {
+    if (!CAN_COUNT) { // a test that cannot count must not pass
+        puts("SKIP: allocations cannot be counted here");
+        return 77;
+    }
     GREATEST_MAIN_BEGIN();
     RUN_SUITE(trainer_allocation);
     GREATEST_MAIN_END();
