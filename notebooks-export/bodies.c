@@ -155,6 +155,34 @@ const char body_study[] =
     LEGEND LINES "\n"
     "unset multiplot\n";
 
+// Growth with one quantity per panel, beside a thin line, the second series: XLABELS and YLABELS per
+// panel, XTICS = the values of x on logarithmic axes up to TOP, or '' for linear axes.
+const char body_scaling[] =
+    MULTIPLOT("80", "70", "105")
+    "do for [p=1:|PANEL|] {\n"
+    PANEL_TITLE
+    "    set xlabel XLABELS[p] offset 0,0.3\n"
+    "    set ylabel YLABELS[p]\n"
+    "    unset logscale\n"
+    "    N = words(XTICS[p])\n"
+    "    if (N) {\n"
+    "        set xrange [word(XTICS[p], 1)/1.3:word(XTICS[p], N)*1.3]\n"
+    "        set yrange [0.5:1.5*TOP]\n"
+    "        set logscale xy\n"
+    "        set xtics ()\n"
+    "        do for [x in XTICS[p]] { set xtics add (x real(x)) }\n"
+    "    } else {\n"
+    "        set xrange [0:*]\n"
+    "        set yrange [0:*]\n"
+    "        set xtics autofreq\n"
+    "    }\n"
+    "    plot for [i=|SERIES|:1:-1] DATA using \\\n"
+    "             (get(SERIES[i], PANEL[p], 'x')):(column('ratio')) \\\n"
+    "             with linespoints lw 3 - i pt (i == 1 ? 7 : -1) ps 0.8 dt i lc rgb COLOUR[i]\n"
+    "}\n"
+    LEGEND "with lines lw 3 - i dt i lc rgb COLOUR[i] title SERIES[i]\n"
+    "unset multiplot\n";
+
 // Arrows in the free cells, coloured by the prior (series) that GPI picked; cells that the data do
 // not hold are walls. GRID_ROWS and GRID_COLS are the map's size.
 const char body_policy_map[] =

@@ -85,8 +85,8 @@ typedef struct run {
 typedef struct corpus {
     run *runs;
     size_t nruns;
-    csv *overhead, *theory, *theory_curve;
-    size_t noverhead, ntheory, ntheory_curve;
+    csv *overhead, *scaling, *theory, *theory_curve;
+    size_t noverhead, nscaling, ntheory, ntheory_curve;
 } corpus;
 
 // Reads everything below root except what earlier exports left there.
@@ -107,6 +107,7 @@ enum data {
     HAS_TRAJECTORY = 128,
     HAS_OVERHEAD = 256,
     HAS_CURVE = 512,
+    HAS_SCALING = 1024,
 };
 
 // The runs of one method (or of one cell of a study), sorted by seed.
@@ -213,7 +214,7 @@ fgsf_status series_add(pool *p, names *series, names *colours, const char *name,
 void plot_interval_row(plot *f, fgsf_stats_interval y); // ",value,low,high"
 
 // Bodies that several figures share; bodies.c says which definitions each one reads.
-extern const char body_curves[], body_bars[], body_intervals[], body_study[];
+extern const char body_curves[], body_bars[], body_intervals[], body_study[], body_scaling[];
 extern const char body_policy_map[], body_trajectories[];
 void plot_put_name(plot *f, const char *name); // of a series or panel, to the data
 void csv_put_text(FILE *f, const char *text);  // quoted where needed

@@ -1,4 +1,5 @@
-// Figures of the studies: averaging, the gradient ablation, overhead, and curves of the theory.
+// Figures of the studies: averaging, the gradient ablation, overhead, scaling, and curves of the
+// theory.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +197,90 @@ static fgsf_status write_overhead(exporter *e, const group *g, plot *f) {
     return FGSF_OK;
 }
 
+// ---- scaling ------------------------------------------------------------------------------------
+
+// What `overhead --scaling` varies, one panel each.
+typedef struct quantity {
+    const char *series, *panel, *xlabel;
+    bool log; // both axes
+} quantity;
+
+static const quantity QUANTITIES[] = {
+    {"batch", "batch", "transitions per update", true},
+    {"tasks", "tasks", "tasks, each with a policy", false},
+    {"gpi", "tasks: GPI alone", "tasks, one update per step", false},
+    {"hidden", "hidden width", "units in each of two layers", true},
+    {"features", "features", "features of each action", true},
+    {"replay", "replay", "transitions stored", true},
+};
+#define NQUANTITIES (sizeof QUANTITIES / sizeof QUANTITIES[0])
+
+static void put_point(plot *f, const char *series, const quantity *q, double x, double ratio) {
+    fprintf(f->csv, "%s,%s,%.9g,%.9g\n", series, q->panel, x, ratio);
+    f->rows++;
+}
+
+// Writes times as multiples of the first, *unit, which stays 0 when there is none, and how they
+// would grow linearly: on logarithmic axes in proportion, which reaches *top, on others straight
+// from the first point to the last. *tics lists the values of x.
+static fgsf_status put_quantity(exporter *e, const csv *t, plot *f, const quantity *q, double *unit,
+                                double *top, const char **tics) {
+    static const char *const COLUMNS[] = {"series", "x", "y"};
+    size_t cols[3];
+    double start = 0;
+    double x = 0;
+    double y = 0;
+    TRY(csv_need(t, COLUMNS, 3, cols));
+    for (size_t row = 0; row < t->rows; row++) {
+        if (strcmp(csv_text(t, row, cols[0]), q->series) != 0) continue;
+        TRY(csv_number(t, row, cols[1], &x));
+        TRY(csv_number(t, row, cols[2], &y));
+        if (x <= 0 || y <= 0) return csv_fail(t, row, cols[x > 0 ? 2 : 1], "is not positive");
+        if (*unit == 0) {
+            start = x;
+            *unit = y;
+        }
+        put_point(f, "training step", q, x, y / *unit);
+        TRY(pool_printf(&e->pool, tics, "%s%s%.9g", *tics, **tics ? " " : "", x));
+        if (q->log) *top = fmax(*top, fmax(x / start, y / *unit));
+    }
+    if (*unit == 0) return FGSF_OK;
+    put_point(f, "linear growth", q, start, 1);
+    put_point(f, "linear growth", q, x, q->log ? x / start : y / *unit);
+    return FGSF_OK;
+}
+
+static fgsf_status write_scaling(exporter *e, const group *g, plot *f) {
+    static const char *const SERIES[] = {"training step", "linear growth"};
+    names series = {.v = (const char **)SERIES, .n = 2};
+    names colours = {.v = (const char *[]){palette(0), "#444444"}, .n = 2};
+    names panels = {0};
+    const char *xlabels[NQUANTITIES];
+    const char *ylabels[NQUANTITIES];
+    const char *tics[NQUANTITIES];
+    double top = 1;
+    fputs("method,quantity,x,ratio\n", f->csv);
+    for (size_t i = 0; i < NQUANTITIES; i++) {
+        const quantity *q = &QUANTITIES[i];
+        const char *values = "";
+        double unit = 0;
+        TRY(put_quantity(e, g->source, f, q, &unit, &top, &values));
+        if (unit == 0) continue;
+        TRY(pool_printf(&e->pool, &ylabels[panels.n], "step time / %.2f ms", unit));
+        xlabels[panels.n] = q->xlabel;
+        tics[panels.n] = q->log ? values : "";
+        TRY(names_add(&e->pool, &panels, q->panel));
+    }
+    plot_panels(f, "method", "quantity", &panels, "");
+    plot_series(f, &series, &colours);
+    plot_array(f, "XLABELS", xlabels, panels.n);
+    plot_array(f, "YLABELS", ylabels, panels.n);
+    plot_array(f, "XTICS", tics, panels.n);
+    plot_number(f, "TOP", top);
+    plot_grid(f, panels.n, 3, 350, 280);
+    return FGSF_OK;
+}
+
 // ---- theory -------------------------------------------------------------------------------------
 
 // A logarithmic axis for positive values over three decades or more.
@@ -253,6 +338,8 @@ const figure study_figures[] = {
     {"ablation", HAS_ABLATION, "gradient ablation, mean and 95 % interval", write_ablation,
      body_intervals, "intervals"},
     {"", HAS_OVERHEAD, "cost of a training step", write_overhead, body_intervals, "intervals"},
+    {"", HAS_SCALING, "time of a training step against the sizes of the problem", write_scaling,
+     body_scaling, "scaling"},
     {"", HAS_CURVE, "numerical check of the theory", write_theory, body_curves, "curves"},
     {0},
 };

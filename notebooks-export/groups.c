@@ -238,5 +238,6 @@ fgsf_status groups_make(pool *p, const char *root, const corpus *c, group **out,
     TRY(map_groups(p, *n, out, n));
     TRY(file_groups(p, root, c->theory_curve, c->ntheory_curve, HAS_CURVE, out, n));
     TRY(file_groups(p, root, c->overhead, c->noverhead, HAS_OVERHEAD, out, n));
+    TRY(file_groups(p, root, c->scaling, c->nscaling, HAS_SCALING, out, n));
     return tidy_names(p, *out, *n);
 }

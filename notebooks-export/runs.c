@@ -132,6 +132,9 @@ static fgsf_status read_file(pool *p, const char *dir, const char *name, corpus 
     if (strcmp(name, "overhead.csv") == 0) {
         return add_table(p, path, &out->overhead, &out->noverhead);
     }
+    if (strcmp(name, "overhead_scaling.csv") == 0) {
+        return add_table(p, path, &out->scaling, &out->nscaling);
+    }
     if (strcmp(name, "theory.csv") == 0) return add_table(p, path, &out->theory, &out->ntheory);
     if (strncmp(name, "theory_", 7) == 0) {
         return add_table(p, path, &out->theory_curve, &out->ntheory_curve);
@@ -185,7 +188,7 @@ static fgsf_status walk(pool *p, const char *dir, int depth, corpus *out) {
 
 fgsf_status runs_read(pool *p, const char *root, corpus *out) {
     TRY(walk(p, root, 0, out));
-    if (out->nruns + out->noverhead + out->ntheory + out->ntheory_curve == 0) {
+    if (out->nruns + out->noverhead + out->nscaling + out->ntheory + out->ntheory_curve == 0) {
         return fgsf_fail(FGSF_ERR_IO, "%s: no run.json, overhead.csv or theory.csv below it", root);
     }
     return FGSF_OK;

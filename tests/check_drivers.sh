@@ -82,6 +82,8 @@ fi
 "$bin/gradient_oracle" "$FGSF_SOURCE/tests/golden/gradients/full.json" >out 2>log && grep -q '"loss' out || fail "oracle: $(cat log)"
 "$bin/overhead" --steps 3 --warmup 1 --methods dqn,fg-sfrql --csv runs/overhead.csv >out 2>log ||
     fail "overhead: $(cat log)"
+"$bin/overhead" --scaling --steps 1 --warmup 0 --csv runs/overhead_scaling.csv >out 2>log ||
+    fail "overhead --scaling: $(cat log)"
 
 # ---- files and columns as documented -------------------------------------------------------------
 
@@ -143,7 +145,7 @@ if command -v gnuplot >/dev/null; then
     [ -s drawn/export/figures/four_rooms_cumulative.png ] || fail "no figure"
     "$export_bin" runs -o all >made 2>log || fail "export: $(cat log)"
     wanted=(four_rooms_cumulative four_rooms_evaluation four_rooms_averaging four_rooms_ablation
-        overhead)
+        overhead overhead_scaling)
     ! $have_mujoco || wanted+=(reacher_trajectories point_maze_medium_trajectories)
     for figure in "${wanted[@]}"; do
         [ -s "all/figures/$figure.png" ] || fail "export: no $figure: $(cat made)"

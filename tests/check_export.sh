@@ -32,7 +32,8 @@ for kind in cumulative diagnostics gpi_share evaluation zero_shot iqm profile im
     averaging ablation fg-sfrql_policy_map; do
     grep -q "^figure *figures/four_rooms_$kind.png" made || fail "no figure four_rooms_$kind"
 done
-for name in point_maze_umaze_trajectories reacher_trajectories overhead theory_baird; do
+for name in point_maze_umaze_trajectories reacher_trajectories overhead overhead_scaling \
+    theory_baird; do
     grep -q "^figure *figures/$name.png" made || fail "no figure $name"
 done
 for name in four_rooms_summary four_rooms_comparisons reacher_evaluation overhead theory; do
@@ -48,11 +49,18 @@ grep -q smoke "out 1/figures/reacher_iqm.gp" || fail "three seeds are not labell
 ! grep -q smoke "out 1/figures/four_rooms_iqm.gp" || fail "five seeds are labelled smoke"
 grep -q '^sfrql,0,6,,.*,52,' "out 1/tables/four_rooms_cumulative_reward.csv" ||
     fail "the paper's value is not beside ours"
+scaling="out 1/figures/overhead_scaling"
+for row in "training step,tasks: GPI alone,32,7.2" "training step,replay,200000,1" \
+    "linear growth,batch,4096,256" "linear growth,tasks,32,7.2"; do
+    grep -qxF "$row" "$scaling.csv" || fail "$scaling.csv: no row $row"
+done
 
 mkdir alone
-cp "out 1/figures/four_rooms_cumulative."{gp,csv} alone
-(cd alone && gnuplot four_rooms_cumulative.gp 2>log && [ ! -s log ] || fail "$(cat log)")
-cmp alone/four_rooms_cumulative.svg "out 1/figures/four_rooms_cumulative.svg"
+for name in four_rooms_cumulative overhead_scaling; do
+    cp "out 1/figures/$name."{gp,csv} alone
+    (cd alone && gnuplot $name.gp 2>log && [ ! -s log ] || fail "$(cat log)")
+    cmp alone/$name.svg "out 1/figures/$name.svg"
+done
 
 # ---- names that gnuplot, CSV and Markdown could trip over ---------------------------------------
 
@@ -113,6 +121,8 @@ bad eval.csv "eval.csv" sh -c 'rm eval.csv && mkdir eval.csv'
 bad trajectory.csv "'episode'" sed -i '1s/episode/ep/' trajectory.csv
 bad policy_map.csv "column 'action': 'x'" \
     sh -c 'printf "task,row,col,action,prior,q\n0,1,1,x,0,1\n" >policy_map.csv'
+bad overhead_scaling.csv "overhead_scaling.csv:3: column 'y': '0' is not positive" \
+    sh -c 'printf "series,x,y\nbatch,16,1\nbatch,64,0\n" >overhead_scaling.csv'
 
 # A seed that lacks a task which another one has.
 missing_task() {

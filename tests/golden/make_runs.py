@@ -131,6 +131,12 @@ def make_tables(out):
            for m, ms, u, e in (("dqn", 1.2, 1, 0.81), ("fg-dqn", 1.9, 1, 0.8),
                                ("sfrql", 32, 8, 0.86), ("fg-sfrql", 19.5, 3, 0.87),
                                ("fg-sfrql-random", 19, 3, 0.85))])
+    write(out / "overhead_scaling.csv", "series,x,y,rss_mb",
+          [("batch", x, 0.5 + x / 64, 20) for x in (16, 64, 256, 1024, 4096)]
+          + [(s, x, 0.8 + 0.2 * x, 20) for s in ("tasks", "gpi") for x in (1, 2, 4, 8, 16, 32)]
+          + [("hidden", x, x * x / 20000, 20) for x in (64, 128, 256, 512, 1024)]
+          + [("features", x, 2 + x / 32, 20) for x in (4, 16, 64, 256)]
+          + [("replay", x, 2.5, 20) for x in (1000, 10000, 50000, 200000)])
 
 
 def main():
