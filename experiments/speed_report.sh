@@ -6,11 +6,14 @@
 #
 # Runs build/experiments/overhead; FGSF_BUILD names another build folder. The text between the lines
 # <!-- NAME --> and <!-- end --> of the page is replaced; everything else is written by hand.
+# `scaling` also renews the table and the figure in notebooks-export/speed (needs gnuplot).
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 page=$root/docs/speed.md
-program=${FGSF_BUILD:-$root/build}/experiments/overhead
+build=${FGSF_BUILD:-$root/build}
+program=$build/experiments/overhead
+kept=$root/notebooks-export/speed
 
 names=(machine peer-512 peer-64 plain-64 methods-512 methods-64 parts-512 parts-64 act whole
     parallel scaling)
@@ -42,13 +45,23 @@ machine() {
 }
 
 section() {
+    local csv=()
     if [ "$1" = machine ]; then
         machine
-    else
-        echo "\$ overhead ${arguments[$1]}"
-        # shellcheck disable=SC2086 # words on purpose
-        "$program" ${arguments[$1]}
+        return
     fi
+    [ "$1" != scaling ] || csv=(--csv "$work/overhead_scaling.csv")
+    echo "\$ overhead ${arguments[$1]}"
+    # shellcheck disable=SC2086 # words on purpose
+    "$program" ${arguments[$1]} "${csv[@]}"
+}
+
+# Draws what `scaling` measured.
+draw_scaling() {
+    "$build/notebooks-export/export" "$work" -o "$work/export"
+    mkdir -p "$kept/figures"
+    cp "$work/overhead_scaling.csv" "$kept"
+    cp "$work"/export/figures/overhead_scaling.{csv,gp,png} "$kept/figures"
 }
 
 if [ "${1:-}" = --list ]; then
@@ -61,11 +74,13 @@ if [ ! -x "$program" ]; then
 fi
 wanted=("$@")
 [ $# -gt 0 ] || wanted=("${names[@]}")
-text=$(mktemp)
-trap 'rm -f "$text"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+text=$work/text
 for name in "${wanted[@]}"; do
     grep -q "^<!-- $name -->\$" "$page" || { echo "speed_report: no section '$name'" >&2; exit 2; }
     { echo '```'; section "$name"; echo '```'; } | tee "$text"
+    [ "$name" != scaling ] || draw_scaling
     awk -v name="$name" -v text="$text" '
         /^<!-- end -->$/ { skip = 0 }
         !skip { print }

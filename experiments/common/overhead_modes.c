@@ -234,7 +234,8 @@ static fgsf_overhead_options point_of(const fgsf_overhead_options *o, const swee
     return point;
 }
 
-static bool measure_point(const fgsf_overhead_options *o, const sweep *s, int v, double *before,
+// `past` holds the times of the first value and of the one before.
+static bool measure_point(const fgsf_overhead_options *o, const sweep *s, int v, double past[2],
                           FILE *csv) {
     static fgsf_config cfg;
     char text[64];
@@ -249,12 +250,13 @@ static bool measure_point(const fgsf_overhead_options *o, const sweep *s, int v,
     // Growth of time with growth of the quantity: 1 is linear, 0 is flat.
     double order =
         v == 0 ? NAN
-               : log(f.median_ms / *before) / log((double)s->values[v] / (double)s->values[v - 1]);
-    *before = f.median_ms;
-    printf(o->table ? "%-9s %8ld %10.3f %8.2f %9.4f %8.1f %6.3f %8.1f %7.2f\n"
-                    : "%s,%ld,%.6g,%.6g,%.6g,%.6g,%.4g,%.6g,%.3g\n",
-           s->name, s->values[v], f.median_ms, f.updates_per_step, f.gflop_per_step, f.gflops,
-           f.efficiency, f.rss_mb, order);
+               : log(f.median_ms / past[1]) / log((double)s->values[v] / (double)s->values[v - 1]);
+    if (v == 0) past[0] = f.median_ms;
+    past[1] = f.median_ms;
+    printf(o->table ? "%-9s %8ld %7.2fx %7.2f %10.3f %8.2f %9.4f %8.1f %6.3f %8.1f\n"
+                    : "%s,%ld,%.4g,%.3g,%.6g,%.6g,%.6g,%.6g,%.4g,%.6g\n",
+           s->name, s->values[v], f.median_ms / past[0], order, f.median_ms, f.updates_per_step,
+           f.gflop_per_step, f.gflops, f.efficiency, f.rss_mb);
     fflush(stdout);
     if (csv) {
         fprintf(csv, "%s,%ld,%.6g,%.6g,%.6g,%.6g,%.4g,%.6g\n", s->name, s->values[v], f.median_ms,
@@ -269,23 +271,26 @@ int fgsf_overhead_scaling(const fgsf_overhead_options *o) {
         return 2;
     }
     if (csv) {
-        fprintf(csv, "# x: value of the quantity that is varied\n# y: ms per step (median)\n"
-                     "series,x,y,updates_per_step,gflop_per_step,gflops,efficiency,rss_mb\n");
+        fprintf(csv,
+                "# title: %s, preset %s\n# x: value of the quantity that is varied\n"
+                "# y: ms per step (median)\n"
+                "series,x,y,updates_per_step,gflop_per_step,gflops,efficiency,rss_mb\n",
+                o->methods[0], o->preset);
     }
     if (o->table) {
         printf("%s, preset %s; else batch %ld, %ld tasks, 256x256 hidden, 4 features\n",
                o->methods[0], o->preset, o->batch, o->tasks);
-        printf("%-9s %8s %10s %8s %9s %8s %6s %8s %7s\n", "varied", "value", "median ms", "updates",
-               "GFLOP", "GFLOP/s", "eff.", "RSS MB", "order");
+        printf("%-9s %8s %8s %7s %10s %8s %9s %8s %6s %8s\n", "varied", "value", "ratio", "order",
+               "median ms", "updates", "GFLOP", "GFLOP/s", "eff.", "RSS MB");
     } else {
-        printf("varied,value,median_ms,updates_per_step,gflop_per_step,gflops,efficiency,rss_mb,"
-               "order\n");
+        printf("varied,value,ratio,order,median_ms,updates_per_step,gflop_per_step,gflops,"
+               "efficiency,rss_mb\n");
     }
     bool good = true;
     for (size_t i = 0; i < sizeof SWEEPS / sizeof *SWEEPS; i++) {
-        double before = NAN;
+        double past[2] = {NAN, NAN};
         for (int v = 0; v < 8 && SWEEPS[i].values[v] > 0 && good; v++) {
-            good = measure_point(o, &SWEEPS[i], v, &before, csv);
+            good = measure_point(o, &SWEEPS[i], v, past, csv);
         }
     }
     if (csv) fclose(csv);
