@@ -59,12 +59,13 @@ int fgsf_mpi_jobs_run(fgsf_job job, void *ctx, int count, const int *order,
 #define REPORTS 6.0         // of each rank, at least, within that time
 
 enum { TAG_REPORT = 1, TAG_ORDER = 2 };
-enum { ORDER_NOTHING, ORDER_RUN, ORDER_STOP, ORDER_END };
+enum { ORDER_NOTHING, ORDER_RUN, ORDER_STOP, ORDER_END, ORDER_LEAVE };
 
 // What a rank tells rank 0, at least every few seconds.
 typedef struct report {
     int32_t idle;    // it has no job
     int32_t leaving; // it wants none
+    int32_t bye;     // it knows that the sweep has ended, and says nothing after this
     int64_t steps;   // of the job that it has
     fgsf_job_result result;
     char host[64];
@@ -73,17 +74,24 @@ typedef struct report {
 // What rank 0 answers.
 typedef struct order {
     int32_t what, index;
-    int32_t lost; // with ORDER_END: some rank died, so MPI cannot be ended in an orderly way
+    int32_t lost; // with ORDER_LEAVE: some rank died, so MPI cannot be ended in an orderly way
 } order;
 
 // One rank as rank 0 sees it.
 typedef struct peer {
     int job; // -1: none
-    bool idle, leaving, lost;
+    bool idle, leaving, bye, lost;
     double heard;
     int64_t steps;
     char host[64];
 } peer;
+
+// A message that is on its way.
+typedef struct letter {
+    struct letter *next;
+    MPI_Request request;
+    char text[];
+} letter;
 
 typedef struct sweep {
     void *ctx;
@@ -92,11 +100,12 @@ typedef struct sweep {
     int rank, size;
     double patience;
     int stops; // stop requests already passed on
+    letter *letters;
     // Rank 0 only.
     const int *order;
     int count, next, done;
     peer *peers;
-    bool any_lost;
+    bool any_lost, ending;
     fgsf_progress_view view;
     double last_status;
 } sweep;
@@ -107,11 +116,61 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+// ---- Messages ------------------------------------------------------------------------------------
+
+// Sends without waiting: MPI_Send would wait for the receiver, for ever when that is dead.
+static void post(sweep *s, const void *text, size_t size, int to, int tag) {
+    letter *l = malloc(sizeof *l + size);
+    if (!l) MPI_Abort(MPI_COMM_WORLD, 1);
+    memcpy(l->text, text, size);
+    l->next = s->letters;
+    s->letters = l;
+    MPI_Isend(l->text, (int)size, MPI_BYTE, to, tag, MPI_COMM_WORLD, &l->request);
+}
+
+// Frees the letters that have gone.
+static void forget_letters(sweep *s) {
+    letter **at = &s->letters;
+    while (*at) {
+        letter *l = *at;
+        int gone = 0;
+        if (MPI_Test(&l->request, &gone, MPI_STATUS_IGNORE) == MPI_SUCCESS && !gone) {
+            at = &l->next;
+            continue;
+        }
+        *at = l->next;
+        free(l);
+    }
+}
+
+static bool arrived(int source, int tag, int *from) {
+    int flag = 0;
+    MPI_Status status;
+    if (MPI_Iprobe(source, tag, MPI_COMM_WORLD, &flag, &status) != MPI_SUCCESS || !flag) {
+        return false;
+    }
+    *from = status.MPI_SOURCE;
+    return true;
+}
+
+static void pause_a_moment(void) {
+    struct timespec moment = {0, PAUSE_MS * 1000000L};
+    nanosleep(&moment, NULL);
+}
+
+// Waits until all letters have gone, or `seconds`: letters to a dead rank stay.
+static void finish_letters(sweep *s, double seconds) {
+    double end = now() + seconds;
+    for (forget_letters(s); s->letters && now() < end; forget_letters(s)) pause_a_moment();
+}
+
+// ---- What all ranks do ---------------------------------------------------------------------------
+
 // Waits for the own job or a moment; true with a result when the job has ended.
 static bool wait_a_moment(sweep *s, fgsf_job_result *result, bool *server_lost) {
+    forget_letters(s);
     if (s->server.running < 0) {
-        struct timespec moment = {0, PAUSE_MS * 1000000L};
-        nanosleep(&moment, NULL);
+        pause_a_moment();
         return false;
     }
     int found = fgsf_job_server_poll(&s->server, PAUSE_MS, result);
@@ -126,28 +185,19 @@ static bool pass_on_stops(sweep *s) {
     return asked;
 }
 
-static bool arrived(int source, int tag, int *from) {
-    int flag = 0;
-    MPI_Status status;
-    if (MPI_Iprobe(source, tag, MPI_COMM_WORLD, &flag, &status) != MPI_SUCCESS || !flag) {
-        return false;
-    }
-    *from = status.MPI_SOURCE;
-    return true;
-}
-
 // ---- Ranks that ask ------------------------------------------------------------------------------
 
-static void send_report(sweep *s, const fgsf_job_result *result, bool leaving) {
-    report r = {.idle = s->server.running < 0, .leaving = leaving, .result = {.index = -1}};
+static void send_report(sweep *s, const fgsf_job_result *result, bool leaving, bool bye) {
+    report r = {.idle = s->server.running < 0, .leaving = leaving, .bye = bye};
+    r.result.index = -1;
     if (result) r.result = *result;
     if (s->server.running >= 0) r.steps = s->server.progress->steps;
     gethostname(r.host, sizeof r.host - 1);
-    MPI_Send(&r, sizeof r, MPI_BYTE, 0, TAG_REPORT, MPI_COMM_WORLD);
+    post(s, &r, sizeof r, 0, TAG_REPORT);
 }
 
-// Does what rank 0 wants; returns false at the end. *lost gets the order's word about lost ranks.
-static bool obey(sweep *s, bool *lost) {
+// Does what rank 0 wants.
+static order obey(sweep *s) {
     order o;
     MPI_Recv(&o, sizeof o, MPI_BYTE, 0, TAG_ORDER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (o.what == ORDER_RUN) {
@@ -155,34 +205,47 @@ static bool obey(sweep *s, bool *lost) {
         if (fgsf_stop) fgsf_job_server_stop(&s->server); // on its way before rank 0 knew
     }
     if (o.what == ORDER_STOP && !fgsf_stop) fgsf_stop = 1;
-    *lost = o.lost;
-    return o.what != ORDER_END;
+    if (o.what == ORDER_END && !s->ending) {
+        s->ending = true;
+        send_report(s, NULL, true, true);
+    }
+    return o;
 }
 
-// Returns whether MPI can still be ended in an orderly way; *orphan when rank 0 is gone.
+// Returns whether MPI can still be ended in an orderly way; *orphan when rank 0 is gone. Towards the
+// end rank 0 may itself be waiting for a silent rank, so it has twice the time.
 static bool follow(sweep *s, bool willing, bool *orphan) {
-    bool going = true, lost = false, server_lost = false;
+    bool server_lost = false;
+    order o = {.what = ORDER_NOTHING};
     double heard = now(), sent = now();
-    send_report(s, NULL, !willing);
-    while (going && !*orphan) {
+    send_report(s, NULL, !willing, false);
+    while (o.what != ORDER_LEAVE && !*orphan) {
         fgsf_job_result result;
         int from;
         bool ended = wait_a_moment(s, &result, &server_lost);
         pass_on_stops(s);
-        if (ended || now() - sent > s->patience / REPORTS) {
-            send_report(s, ended ? &result : NULL, !willing || fgsf_stop || server_lost);
+        if (!s->ending && (ended || now() - sent > s->patience / REPORTS)) {
+            send_report(s, ended ? &result : NULL, !willing || fgsf_stop || server_lost, false);
             sent = now();
         }
-        while (going && arrived(0, TAG_ORDER, &from)) {
+        while (o.what != ORDER_LEAVE && arrived(0, TAG_ORDER, &from)) {
             heard = now();
-            going = obey(s, &lost);
+            o = obey(s);
         }
-        *orphan = going && now() - heard > s->patience;
+        *orphan = o.what != ORDER_LEAVE && now() - heard > (s->ending ? 2 : 1) * s->patience;
     }
-    return !lost && !*orphan;
+    return !o.lost && !*orphan;
 }
 
 // ---- Rank 0 --------------------------------------------------------------------------------------
+
+static void say_start(sweep *s, int rank) {
+    char line[600];
+    if (s->options->quiet) return;
+    snprintf(line, sizeof line, "start  %s  rank %d on %s",
+             s->options->name(s->ctx, s->peers[rank].job), rank, s->peers[rank].host);
+    fgsf_progress_say(&s->view, line);
+}
 
 static void say_end(sweep *s, int rank, const fgsf_job_result *r) {
     static const char *const words[] = {"done", "stop", "FAILED", "FAILED"};
@@ -205,7 +268,13 @@ static void note_end(sweep *s, int rank, const fgsf_job_result *result) {
 
 static void send_order(sweep *s, int rank, int what, int index) {
     order o = {.what = what, .index = index, .lost = s->any_lost};
-    MPI_Send(&o, sizeof o, MPI_BYTE, rank, TAG_ORDER, MPI_COMM_WORLD);
+    post(s, &o, sizeof o, rank, TAG_ORDER);
+}
+
+static void tell_everyone(sweep *s, int what) {
+    for (int k = 1; k < s->size; k++) {
+        if (!s->peers[k].lost) send_order(s, k, what, -1);
+    }
 }
 
 // Takes a report in and answers it, so that the rank knows that rank 0 lives.
@@ -216,11 +285,12 @@ static void hear(sweep *s, int rank) {
     memcpy(p->host, r.host, sizeof p->host);
     p->heard = now();
     p->leaving = r.leaving;
+    p->bye = r.bye;
     p->steps = r.steps;
     p->lost = false; // it was only slow
     if (r.result.index >= 0) note_end(s, rank, &r.result);
     p->idle = r.idle && p->job < 0;
-    send_order(s, rank, ORDER_NOTHING, -1);
+    if (!p->bye) send_order(s, rank, s->ending ? ORDER_END : ORDER_NOTHING, -1);
 }
 
 // Gives the next jobs to whoever is idle.
@@ -230,6 +300,7 @@ static void hand_out(sweep *s) {
         if (!p->idle || p->leaving || p->lost) continue;
         p->idle = false;
         p->job = s->order[s->next++];
+        say_start(s, k);
         if (k > 0) {
             send_order(s, k, ORDER_RUN, p->job);
         } else {
@@ -241,7 +312,7 @@ static void hand_out(sweep *s) {
 static void give_up_silent(sweep *s) {
     for (int k = 1; k < s->size; k++) {
         peer *p = &s->peers[k];
-        if (p->lost || now() - p->heard < s->patience) continue;
+        if (p->lost || p->bye || now() - p->heard < s->patience) continue;
         p->lost = s->any_lost = true;
         fgsf_job_result r = {.index = p->job, .end = FGSF_JOB_CRASHED, .seconds = s->patience};
         snprintf(r.message, sizeof r.message, "silent for %.0f s: given up", s->patience);
@@ -279,10 +350,27 @@ static void say_status(sweep *s) {
     s->last_status = now();
 }
 
-static void stop_everyone(sweep *s) {
+static bool all_said_bye(const sweep *s) {
     for (int k = 1; k < s->size; k++) {
-        if (!s->peers[k].lost) send_order(s, k, ORDER_STOP, -1);
+        if (!s->peers[k].bye && !s->peers[k].lost) return false;
     }
+    return true;
+}
+
+// Lets the others go in two steps: how to end MPI is known only when every rank has answered, since
+// an idle one may have died unnoticed. Also, nobody leaves while something is on its way to it.
+static void dismiss(sweep *s) {
+    int from;
+    s->ending = true;
+    for (int k = 1; k < s->size; k++) s->peers[k].heard = now();
+    tell_everyone(s, ORDER_END);
+    while (!all_said_bye(s)) {
+        pause_a_moment();
+        forget_letters(s);
+        while (arrived(MPI_ANY_SOURCE, TAG_REPORT, &from)) hear(s, from);
+        give_up_silent(s);
+    }
+    tell_everyone(s, ORDER_LEAVE);
 }
 
 // Returns whether MPI can still be ended in an orderly way.
@@ -297,15 +385,13 @@ static bool lead(sweep *s) {
         }
         s->peers[0].leaving = server_lost;
         if (s->server.running >= 0) s->peers[0].steps = s->server.progress->steps;
-        if (pass_on_stops(s)) stop_everyone(s);
+        if (pass_on_stops(s)) tell_everyone(s, ORDER_STOP);
         while (arrived(MPI_ANY_SOURCE, TAG_REPORT, &from)) hear(s, from);
         give_up_silent(s);
         hand_out(s);
         say_status(s);
     }
-    for (int k = 1; k < s->size; k++) {
-        if (!s->peers[k].lost) send_order(s, k, ORDER_END, -1);
-    }
+    dismiss(s);
     return !s->any_lost;
 }
 
@@ -342,9 +428,10 @@ int fgsf_mpi_jobs_run(fgsf_job job, void *ctx, int count, const int *jobs,
     MPI_Comm_size(MPI_COMM_WORLD, &s.size);
     if (s.rank == 0 && !prepare_lead(&s, count, jobs)) MPI_Abort(MPI_COMM_WORLD, 1);
     bool orphan = false, orderly = s.rank == 0 ? lead(&s) : follow(&s, count >= 0, &orphan);
+    finish_letters(&s, orderly ? s.patience : 1);
     fgsf_job_server_close(&s.server);
     free(s.peers);
-    if (orderly) MPI_Finalize(); // with a dead rank it would wait forever
+    if (orderly) MPI_Finalize(); // with a dead rank it may wait for ever
     if (orphan) {
         fgsf_fail(FGSF_ERR_UNSUPPORTED, "rank %d: rank 0 is silent; go on with --resume", s.rank);
         return -1;
