@@ -312,12 +312,11 @@ fgsf_status fgsf_run_look(const fgsf_run_id *id, fgsf_run_found *found) {
     if (status != FGSF_OK) return status;
     *found = FGSF_FOUND_NOTHING;
     if (access(path, F_OK) != 0) return FGSF_OK;
+    bool busy = is_locked(directory); // first: a run that ends in between is then read as finished
     status = fgsf_run_read(directory, &record);
     if (status != FGSF_OK) return status;
     bool finished = record.status == FGSF_RUN_DONE || record.status == FGSF_RUN_DIVERGED;
-    *found = finished               ? FGSF_FOUND_FINISHED
-             : is_locked(directory) ? FGSF_FOUND_BUSY
-                                    : FGSF_FOUND_UNFINISHED;
+    *found = finished ? FGSF_FOUND_FINISHED : busy ? FGSF_FOUND_BUSY : FGSF_FOUND_UNFINISHED;
     return FGSF_OK;
 }
 
