@@ -23,8 +23,8 @@ void fgsf_silence_ggml(void) {
 static fgsf_status add_backend(fgsf_device *device, ggml_backend_dev_t dev, const char *name) {
     ggml_backend_t backend = dev ? ggml_backend_dev_init(dev, NULL) : NULL;
     if (!backend) {
-        return fgsf_fail(FGSF_ERR_UNSUPPORTED, "device.name: '%s' is not available in this build",
-                         name);
+        return fgsf_fail(FGSF_ERR_UNSUPPORTED,
+                         "device.name: '%s' is no device of this build on this machine", name);
     }
     // Left alone, ggml's BLAS backend would set four threads for the whole process at each product.
     ggml_backend_set_n_threads_t set_threads =
