@@ -6,7 +6,6 @@
 //     experiments/run averaging --seeds 5
 #include <stdio.h>
 
-#include "blas_kernel.h"
 #include "study.h"
 
 static const char *const methods[] = {"sfrql", "fg-sfrql", "fg-sfrql-seq-average", NULL};
@@ -47,7 +46,6 @@ static fgsf_variant make(cell *c, const char *method, const char *slip, const ch
 }
 
 int main(int argc, char **argv) {
-    fgsf_driver_best_blas(argv);
     fgsf_cli cli;
     int code = fgsf_cli_parse(&spec, argc, argv, &cli);
     if (code != FGSF_CLI_RUN) {

@@ -3,7 +3,6 @@
 //     experiments/run four_rooms                                 one seed each
 //     experiments/run four_rooms --preset compat --seeds 5       what the authors' code does
 //     experiments/run four_rooms --methods sfrql,fg-sfrql --seeds 20      the gradient alone
-#include "blas_kernel.h"
 #include "study.h"
 
 static const char *const methods[] = {
@@ -18,7 +17,6 @@ static const fgsf_cli_spec spec = {
 };
 
 int main(int argc, char **argv) {
-    fgsf_driver_best_blas(argv);
     fgsf_cli cli;
     int code = fgsf_cli_parse(&spec, argc, argv, &cli);
     return code == FGSF_CLI_RUN ? fgsf_study_run_methods(&cli) : code;

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "blas_kernel.h"
 #include "study.h"
 
 #define SET(key, value)                                                                            \
@@ -157,7 +156,6 @@ static bool all_exist(const char *list) {
 }
 
 int main(int argc, char **argv) {
-    fgsf_driver_best_blas(argv);
     fgsf_cli cli;
     int code = fgsf_cli_parse(&spec, argc, argv, &cli), count = 0;
     if (code != FGSF_CLI_RUN) {

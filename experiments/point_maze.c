@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "blas_kernel.h"
 #include "study.h"
 
 static const char *const methods[] = {
@@ -31,7 +30,6 @@ static const fgsf_cli_spec spec = {
 };
 
 int main(int argc, char **argv) {
-    fgsf_driver_best_blas(argv);
     fgsf_cli cli;
     int code = fgsf_cli_parse(&spec, argc, argv, &cli);
     if (code != FGSF_CLI_RUN) {

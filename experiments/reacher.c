@@ -2,7 +2,6 @@
 //
 //     experiments/run reacher --seeds 3
 //     experiments/run reacher --set env.reacher_dynamics=gymnasium
-#include "blas_kernel.h"
 #include "study.h"
 
 static const char *const methods[] = {"dqn",      "fg-dqn",          "sfrql",
@@ -16,7 +15,6 @@ static const fgsf_cli_spec spec = {
 };
 
 int main(int argc, char **argv) {
-    fgsf_driver_best_blas(argv);
     fgsf_cli cli;
     int code = fgsf_cli_parse(&spec, argc, argv, &cli);
     return code == FGSF_CLI_RUN ? fgsf_study_run_methods(&cli) : code;

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "blas_kernel.h"
 #include "theory.h"
 
 typedef struct options {
@@ -86,7 +85,6 @@ static void run_studies(const options *o, theory_report *report) {
 }
 
 int main(int argc, char **argv) {
-    fgsf_driver_best_blas(argv); // for speed; the rows hold with any kernel
     options o = {0};
     if (!parse(argc, argv, &o)) return 2;
     if (o.help) {

@@ -17,7 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "blas_kernel.h"
 #include "fgsf/evaluate.h"
 #include "watch_view.h"
 
@@ -402,7 +401,6 @@ static void tear_down(watcher *w) {
 }
 
 int main(int argc, char **argv) {
-    fgsf_driver_best_blas(argv);
     options o;
     if (!read_arguments(argc, argv, &o)) return 2;
     if (o.help) {

@@ -10,7 +10,7 @@
 
 #include "program.h"
 
-#define MAX_PROGRAMS 64
+#define MAX_PROGRAMS 192
 
 // One graph, for batches of up to `pairs` pairs.
 typedef struct bucket_program {
@@ -157,11 +157,17 @@ static fgsf_status allocate_inputs(fgsf_bellman *bellman) {
 
 // A leaf of `rows` x `columns` over host memory.
 static struct ggml_tensor *leaf(struct ggml_context *ctx, ggml_backend_buffer_t buffer,
-                                enum ggml_type type, int columns, int rows, void *data) {
+                                enum ggml_type type, int64_t columns, int64_t rows, void *data) {
     struct ggml_tensor *t = ggml_new_tensor_2d(ctx, type, columns, rows);
     ggml_set_input(t);
     fgsf_tensor_place(t, buffer, data);
     return t;
+}
+
+// A matrix of `rows` x `columns`; a single column as one row, since ggml's work per row is what counts.
+static struct ggml_tensor *as_rows(struct ggml_context *ctx, struct ggml_tensor *t, int64_t columns,
+                                   int64_t rows) {
+    return columns == 1 ? ggml_reshape_2d(ctx, t, rows, 1) : ggml_reshape_2d(ctx, t, columns, rows);
 }
 
 // x(s, a) for every row of `states`: (rows, F).
@@ -170,25 +176,29 @@ static struct ggml_tensor *select_actions(struct ggml_context *ctx, const fgsf_b
                                           struct ggml_tensor *take) {
     struct ggml_tensor *x = fgsf_leaves_forward(ctx, leaves, p->shape.activation, states);
     x = ggml_reshape_2d(ctx, x, p->shape.features, p->shape.actions * states->ne[1]);
-    return ggml_get_rows(ctx, x, take);
+    return as_rows(ctx, ggml_get_rows(ctx, x, take), p->shape.features, states->ne[1]);
 }
 
 static struct ggml_tensor *rows(struct ggml_context *ctx, struct ggml_tensor *t, int64_t first,
                                 int64_t count) {
+    if (t->ne[1] == 1) { // a single column
+        return ggml_view_2d(ctx, t, count, 1, (size_t)count * t->nb[0], (size_t)first * t->nb[0]);
+    }
     return ggml_view_2d(ctx, t, t->ne[0], count, t->nb[1], (size_t)first * t->nb[1]);
 }
 
 // sum over the samples of coef * x: (B n, F) -> (B, F).
-static struct ggml_tensor *weighted_mean(struct ggml_context *ctx, struct ggml_tensor *x,
-                                         struct ggml_tensor *coef, int samples) {
-    int64_t features = x->ne[0], pairs = x->ne[1] / samples;
+static struct ggml_tensor *weighted_mean(struct ggml_context *ctx, const fgsf_bellman_params *p,
+                                         struct ggml_tensor *x, struct ggml_tensor *coef) {
+    int64_t features = p->shape.features, samples = p->samples;
+    int64_t pairs = ggml_nelements(x) / (features * samples);
     x = ggml_mul(ctx, x, coef);
     if (samples == 1) {
         return x;
     }
     x = ggml_reshape_3d(ctx, x, features, samples, pairs);
     x = ggml_cont(ctx, ggml_permute(ctx, x, 1, 0, 2, 3)); // samples fastest
-    return ggml_reshape_2d(ctx, ggml_sum_rows(ctx, x), features, pairs);
+    return as_rows(ctx, ggml_sum_rows(ctx, x), features, pairs);
 }
 
 // The leaves over the inputs, for a graph of B pairs.
@@ -202,12 +212,13 @@ static input_leaves create_input_leaves(struct ggml_context *ctx, const fgsf_bel
                                         int pairs) {
     const inputs *in = &bellman->in;
     int next = pairs * bellman->params.samples, input = bellman->params.shape.input;
+    int features = bellman->params.shape.features;
     ggml_backend_buffer_t b = in->buffer;
-    return (input_leaves){
+    input_leaves leaves = {
         .s = leaf(ctx, b, GGML_TYPE_F32, input, pairs, in->s),
         .s_next = leaf(ctx, b, GGML_TYPE_F32, input, next, in->s + (size_t)pairs * (size_t)input),
         .all = leaf(ctx, b, GGML_TYPE_F32, input, pairs + next, in->s),
-        .y = leaf(ctx, b, GGML_TYPE_F32, bellman->params.shape.features, pairs, in->y),
+        .y = leaf(ctx, b, GGML_TYPE_F32, features, pairs, in->y),
         .error_coef = leaf(ctx, b, GGML_TYPE_F32, 1, next, in->error_coef),
         .grad_coef = leaf(ctx, b, GGML_TYPE_F32, 1, next, in->grad_coef),
         .weight = leaf(ctx, b, GGML_TYPE_F32, 1, pairs, in->weight),
@@ -215,6 +226,13 @@ static input_leaves create_input_leaves(struct ggml_context *ctx, const fgsf_bel
         .take_next = leaf(ctx, b, GGML_TYPE_I32, next, 1, in->take_next),
         .take_all = leaf(ctx, b, GGML_TYPE_I32, pairs + next, 1, in->take),
     };
+    if (features == 1) { // as x then is, see as_rows
+        leaves.y = leaf(ctx, b, GGML_TYPE_F32, pairs, 1, in->y);
+        leaves.error_coef = leaf(ctx, b, GGML_TYPE_F32, next, 1, in->error_coef);
+        leaves.grad_coef = leaf(ctx, b, GGML_TYPE_F32, next, 1, in->grad_coef);
+        leaves.weight = leaf(ctx, b, GGML_TYPE_F32, pairs, 1, in->weight);
+    }
+    return leaves;
 }
 
 // sum_b weight_b <u_b, v_b>.
@@ -232,14 +250,14 @@ static struct ggml_tensor *squared_error(struct ggml_context *ctx, const fgsf_be
     struct ggml_tensor *x, *attached = NULL, *detached = NULL;
     if (eta > 0.0f) { // one pass over s and s' serves both terms
         x = select_actions(ctx, p, &bp->online, in->all, in->take_all);
-        attached = weighted_mean(ctx, rows(ctx, x, pairs, next), in->error_coef, p->samples);
+        attached = weighted_mean(ctx, p, rows(ctx, x, pairs, next), in->error_coef);
         x = rows(ctx, x, 0, pairs);
     } else {
         x = select_actions(ctx, p, &bp->online, in->s, in->take);
     }
     if (eta < 1.0f) {
         detached = select_actions(ctx, p, &bp->frozen, in->s_next, in->take_next);
-        detached = weighted_mean(ctx, detached, in->error_coef, p->samples);
+        detached = weighted_mean(ctx, p, detached, in->error_coef);
     }
     struct ggml_tensor *bootstrap = attached ? attached : detached;
     if (attached && detached) {
@@ -258,14 +276,12 @@ static struct ggml_tensor *surrogate(struct ggml_context *ctx, const fgsf_bellma
                                      struct ggml_tensor **loss) {
     int64_t pairs = bp->pairs, next = pairs * p->samples;
     struct ggml_tensor *x = select_actions(ctx, p, &bp->frozen, in->all, in->take_all);
-    struct ggml_tensor *delta =
-        weighted_mean(ctx, rows(ctx, x, pairs, next), in->error_coef, p->samples);
+    struct ggml_tensor *delta = weighted_mean(ctx, p, rows(ctx, x, pairs, next), in->error_coef);
     delta = ggml_sub(ctx, ggml_add(ctx, delta, in->y), rows(ctx, x, 0, pairs));
     *loss = weighted_dot(ctx, delta, delta, in->weight);
 
     x = select_actions(ctx, p, &bp->online, in->all, in->take_all);
-    struct ggml_tensor *factor =
-        weighted_mean(ctx, rows(ctx, x, pairs, next), in->grad_coef, p->samples);
+    struct ggml_tensor *factor = weighted_mean(ctx, p, rows(ctx, x, pairs, next), in->grad_coef);
     factor = ggml_sub(ctx, ggml_scale(ctx, factor, (float)p->grad_mix), rows(ctx, x, 0, pairs));
     return ggml_scale(ctx, weighted_dot(ctx, factor, delta, in->weight), 2.0f);
 }

@@ -3,58 +3,50 @@
 // ggml's CPU backend has no fast OUT_PROD (the weight gradient), and its BLAS backend costs a
 // scheduler split around every product and skips those with a side below 32. So, once the backward
 // pass is built, every plain 2-D float MUL_MAT and OUT_PROD node is rewritten in place as a custom
-// node that calls cblas_sgemm. What follows a product element by element is done on its output while
-// that is still in cache, and the nodes it replaces become views of it:
+// node that calls product.c. What follows a product element by element is done before its sums are
+// stored, and the nodes it replaces become views of it:
 //
 //     MUL_MAT, ADD bias [, RELU]        ->  relu(x W^T + b)        (SiLU stays a node of its own)
 //     OUT_PROD, MUL by STEP             ->  the gradient through ReLU
 //
 // STEP may read the activated value, since relu(z) > 0 exactly where z > 0. The graph, its values and
-// its gradients stay what ggml derived. Tiny products stay with ggml: BLAS gains nothing there, and its
-// kernels for small matrices may sum in another order when rows of zeros are appended.
+// its gradients stay what ggml derived.
 #include <string.h>
 
+#include "product.h"
 #include "program.h"
 
-#ifdef FGSF_HAVE_CBLAS
-#include <cblas.h>
-
-// The distance between rows of `columns` numbers. Of a matrix with one row ggml may give any stride,
-// but BLAS wants it no smaller than a row.
-static int stride(const struct ggml_tensor *t, int dim, int columns) {
-    int floats = (int)(t->nb[dim] / sizeof(float));
-    return floats > columns ? floats : columns;
+// The distance between neighbours along a dimension, in numbers.
+static size_t stride(const struct ggml_tensor *t, int dim) {
+    return t->nb[dim] / sizeof(float);
 }
 
 // dst (p, m) = b (p, n) a (m, n)^T + bias, in rows as ggml stores them.
-static void product_with_bias(struct ggml_tensor *dst) {
+static void run_mul_mat(struct ggml_tensor *dst, bool relu) {
     const struct ggml_tensor *a = dst->src[0], *b = dst->src[1], *bias = dst->src[2];
-    int m = (int)a->ne[1], n = (int)a->ne[0], p = (int)b->ne[1];
-    float *out = dst->data, keep = bias ? 1.0f : 0.0f;
-    for (int row = 0; bias && row < p; row++) {
-        memcpy(out + (size_t)row * (size_t)m, bias->data, (size_t)m * sizeof(float));
-    }
-    if (p == 1) {
-        cblas_sgemv(CblasRowMajor, CblasNoTrans, m, n, 1.0f, a->data, stride(a, 1, n), b->data, 1,
-                    keep, out, 1);
-        return;
-    }
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, p, m, n, 1.0f, b->data, stride(b, 1, n),
-                a->data, stride(a, 1, n), keep, out, m);
+    fgsf_product_run(&(fgsf_product){.m = (int)b->ne[1],
+                                     .n = (int)a->ne[1],
+                                     .k = (int)a->ne[0],
+                                     .a = b->data,
+                                     .a_row = stride(b, 1),
+                                     .a_col = 1,
+                                     .b = a->data,
+                                     .b_row = 1,
+                                     .b_col = stride(a, 1),
+                                     .c = dst->data,
+                                     .c_row = stride(dst, 1),
+                                     .bias = bias ? bias->data : NULL,
+                                     .relu = relu});
 }
 
 static void mul_mat(struct ggml_tensor *dst, int ith, int nth, void *userdata) {
     (void)ith, (void)nth, (void)userdata;
-    product_with_bias(dst);
+    run_mul_mat(dst, false);
 }
 
 static void mul_mat_relu(struct ggml_tensor *dst, int ith, int nth, void *userdata) {
     (void)ith, (void)nth, (void)userdata;
-    product_with_bias(dst);
-    float *x = dst->data;
-    for (int64_t i = 0, count = ggml_nelements(dst); i < count; i++) {
-        x[i] = x[i] > 0.0f ? x[i] : 0.0f;
-    }
+    run_mul_mat(dst, true);
 }
 
 // dst (m, n) = b (p, m)^T a (p, n); b may itself be a transposed view. With a third source, entries
@@ -62,25 +54,19 @@ static void mul_mat_relu(struct ggml_tensor *dst, int ith, int nth, void *userda
 static void out_prod(struct ggml_tensor *dst, int ith, int nth, void *userdata) {
     (void)ith, (void)nth, (void)userdata;
     const struct ggml_tensor *a = dst->src[0], *b = dst->src[1], *gate = dst->src[2];
-    int m = (int)b->ne[0], n = (int)a->ne[0], p = (int)a->ne[1];
-    bool transposed = b->nb[0] != sizeof(float);
-    cblas_sgemm(CblasRowMajor, transposed ? CblasNoTrans : CblasTrans, CblasNoTrans, m, n, p, 1.0f,
-                b->data, transposed ? stride(b, 0, p) : stride(b, 1, m), a->data, stride(a, 1, n),
-                0.0f, dst->data, stride(dst, 1, n));
-    if (gate) {
-        float *g = dst->data;
-        const float *z = gate->data;
-        for (int64_t i = 0, count = ggml_nelements(dst); i < count; i++) {
-            g[i] = z[i] > 0.0f ? g[i] : 0.0f;
-        }
-    }
-}
-
-#define TINY 4096 // multiplications; below that a call of BLAS is no faster
-
-static bool is_tiny(const struct ggml_tensor *product) {
-    int64_t terms = product->src[0]->ne[product->op == GGML_OP_OUT_PROD];
-    return ggml_nelements(product) * terms <= TINY;
+    fgsf_product_run(&(fgsf_product){.m = (int)b->ne[0],
+                                     .n = (int)a->ne[0],
+                                     .k = (int)a->ne[1],
+                                     .a = b->data,
+                                     .a_row = stride(b, 0),
+                                     .a_col = stride(b, 1),
+                                     .b = a->data,
+                                     .b_row = stride(a, 1),
+                                     .b_col = 1,
+                                     .c = dst->data,
+                                     .c_row = stride(dst, 1),
+                                     .gate = gate ? gate->data : NULL,
+                                     .gate_row = gate ? stride(gate, 1) : 0});
 }
 
 static bool is_matrix(const struct ggml_tensor *t) {
@@ -177,21 +163,15 @@ void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph) {
         const struct ggml_tensor *node = ggml_graph_node(graph, i);
         bool product = node->op == GGML_OP_MUL_MAT || node->op == GGML_OP_OUT_PROD;
         if (!product || !is_matrix(node->src[0]) || !is_matrix(node->src[1]) ||
-            node->src[0]->nb[0] != sizeof(float) || is_tiny(node)) {
+            node->src[0]->nb[0] != sizeof(float)) {
             continue;
         }
-        if (node->op == GGML_OP_OUT_PROD) {
+        const struct ggml_tensor *b = node->src[1];
+        bool unit[2] = {b->nb[0] == sizeof(float), b->nb[1] == sizeof(float)};
+        if (node->op == GGML_OP_OUT_PROD && (unit[0] || unit[1])) {
             lower_out_prod(ctx, graph, i);
-        } else if (node->src[1]->nb[0] == sizeof(float)) {
+        } else if (node->op == GGML_OP_MUL_MAT && unit[0]) {
             lower_mul_mat(ctx, graph, i);
         }
     }
 }
-
-#else
-
-void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph) {
-    (void)ctx, (void)graph;
-}
-
-#endif

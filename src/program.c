@@ -8,9 +8,6 @@
 
 #include "denormals.h"
 #include "ggml-cpu.h"
-#ifdef FGSF_HAVE_CBLAS
-#include <cblas.h>
-#endif
 
 static void discard_log(enum ggml_log_level level, const char *text, void *userdata) {
     (void)level, (void)text, (void)userdata;
@@ -74,7 +71,7 @@ static void describe(fgsf_device *device) {
     }
     if (device->lower) {
         snprintf(device->description + used, sizeof device->description - used,
-                 " with OpenBLAS products");
+                 " with FGSF's products");
     }
 }
 
@@ -96,10 +93,7 @@ fgsf_status fgsf_device_open(const char *name, fgsf_device **out) {
     device->threads = ggml_threadpool_new(&one);
     ggml_backend_t cpu = device->backends[device->num_backends - 1];
     ggml_backend_cpu_set_threadpool(cpu, device->threads);
-#ifdef FGSF_HAVE_CBLAS
-    openblas_set_num_threads(1);
     device->lower = strcasecmp(name, "auto") == 0;
-#endif
     describe(device);
     *out = device;
     return FGSF_OK;
@@ -128,7 +122,7 @@ const char *fgsf_device_fallbacks(const fgsf_device *device) {
 
 fgsf_status fgsf_device_list(int i, char *name, size_t name_size, char *about, size_t about_size) {
     static const char *const fixed[][2] = {
-        {"auto", "CPU, matrix products through OpenBLAS inside the graph (the default)"},
+        {"auto", "CPU, matrix products by FGSF's kernels inside the graph (the default)"},
         {"cpu", "ggml's CPU backend alone"},
         {"blas", "ggml's scheduler over BLAS and CPU"},
     };
@@ -156,11 +150,11 @@ fgsf_status fgsf_device_list(int i, char *name, size_t name_size, char *about, s
 }
 
 int fgsf_bucket(int rows) {
-    int step = 8;
-    while (step * 8 < rows) {
+    int step = 1;
+    while (step * 16 < rows) {
         step *= 2;
     }
-    return (rows + step - 1) / step * step;
+    return rows < 2 ? 2 : (rows + step - 1) / step * step;
 }
 
 fgsf_status fgsf_program_begin(fgsf_program *program, bool with_gradients) {

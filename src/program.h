@@ -17,7 +17,7 @@ struct fgsf_device {
     ggml_backend_t backends[FGSF_MAX_BACKENDS]; // by priority; the last is the CPU
     int num_backends;
     struct ggml_threadpool *threads; // kept, or ggml would make one for every graph it computes
-    bool lower;                      // products run as OpenBLAS calls inside the CPU graph
+    bool lower;                      // products run by product.c inside the CPU graph
     char description[128];
     char fallbacks[512];
 };
@@ -61,10 +61,12 @@ struct ggml_tensor *fgsf_leaves_forward(struct ggml_context *ctx, const fgsf_lea
 // Points a tensor at a place in host memory.
 void fgsf_tensor_place(struct ggml_tensor *tensor, ggml_backend_buffer_t buffer, float *data);
 
-// Rewrites the graph's products as OpenBLAS calls; see lower.c.
+// Rewrites the graph's products as calls of product.c; see lower.c.
 void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph);
 
-// Rounds a number of rows up to the next size for which a graph is built; at most 1/8 is padding.
+// Rounds a number of rows up to the next size for which a graph is built: exact up to 16, at most 1/8
+// of it padding above. At least two, since with one row a bias has the shape of what it is added to
+// and ggml hands both one gradient.
 int fgsf_bucket(int rows);
 
 // Refuses a network of another shape; `what` begins the message.

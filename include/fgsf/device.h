@@ -3,8 +3,8 @@
 //     fgsf_device *device = NULL;
 //     fgsf_device_open("auto", &device);
 //
-// `auto` runs on the CPU backend with the matrix products handed to OpenBLAS inside the graph, the
-// fastest choice on one core. `cpu` is ggml's CPU backend alone, `blas` schedules over ggml's {BLAS,
+// `auto` runs on the CPU backend with the matrix products done by our own kernels inside the graph,
+// the fastest choice on one core. `cpu` is ggml's CPU backend alone, `blas` schedules over ggml's {BLAS,
 // CPU}; any other name is a device of ggml's registry, scheduled as {device, BLAS, CPU}. Parameters
 // and inputs stay in host memory; the scheduler copies what a device needs. A device belongs to one
 // thread at a time and computes with one thread. Upper and lower case mean the same.
@@ -28,7 +28,7 @@ typedef struct fgsf_device fgsf_device;
 FGSF_API fgsf_status fgsf_device_open(const char *name, fgsf_device **out);
 FGSF_API void fgsf_device_free(fgsf_device *device);
 
-// Returns what the device runs on, such as "CPU with OpenBLAS products".
+// Returns what the device runs on, such as "CPU with FGSF's products".
 FGSF_API const char *fgsf_device_description(const fgsf_device *device);
 
 // Returns the operations that had to fall back to the CPU in graphs built so far, comma-separated,

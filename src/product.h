@@ -1,0 +1,36 @@
+// Internal: single-precision matrix products at the shapes of small networks.
+#ifndef FGSF_PRODUCT_H
+#define FGSF_PRODUCT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// c (m, n) = a (m, k) b (k, n), in place of which `bias`, `relu` and `gate` put what follows it.
+// Element (i, j) of a is a[i * a_row + j * a_col], and one of the two strides is 1; so for b.
+typedef struct fgsf_product {
+    int m, n, k;
+    const float *a;
+    size_t a_row, a_col;
+    const float *b;
+    size_t b_row, b_col;
+    float *c;
+    size_t c_row;
+    const float *bias; // (n) added to every row, or NULL
+    bool relu;         // negative entries become zero
+    const float *gate; // (m, n): entries of c become zero where it is not positive; or NULL
+    size_t gate_row;
+} fgsf_product;
+
+// Each entry is one chain of fused multiply-adds over k, in order: it depends neither on the other
+// rows and columns nor on the width of the CPU's vectors. With m = 1 and b_row = 1 it is sixteen
+// chains, added pairwise.
+void fgsf_product_run(const fgsf_product *product);
+
+// The same for one kind of vectors; fgsf_product_run calls the widest that the CPU has.
+void fgsf_product_run_plain(const fgsf_product *product);
+#ifdef FGSF_PRODUCT_X86
+void fgsf_product_run_avx2(const fgsf_product *product);
+void fgsf_product_run_avx512(const fgsf_product *product);
+#endif
+
+#endif

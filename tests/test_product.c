@@ -1,0 +1,216 @@
+// Matrix products: right for every shape, layout and finish, and the same bits at every vector width.
+#include "product.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fgsf/rng.h"
+#include "support_assert.h"
+
+#define GAP 3           // unused numbers between rows
+#define CANARY 12345.0f // in what must not be written
+
+typedef void run_function(const fgsf_product *);
+
+static const struct {
+    const char *name;
+    run_function *run;
+    bool fused; // multiplies and adds in one rounding
+} kinds[] = {
+    {"plain", fgsf_product_run_plain, false},
+#ifdef FGSF_PRODUCT_X86
+    {"avx2", fgsf_product_run_avx2, true},
+    {"avx512", fgsf_product_run_avx512, true},
+#endif
+};
+#define NUM_KINDS (int)(sizeof kinds / sizeof *kinds)
+
+static bool is_supported(int kind) {
+#ifdef FGSF_PRODUCT_X86
+    if (kind == 1) {
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    }
+    if (kind == 2) {
+        return __builtin_cpu_supports("avx512f");
+    }
+#endif
+    return kind == 0;
+}
+
+// A product with its own memory. Layouts: a and b by rows or by columns; finishes as bits.
+typedef struct sample {
+    fgsf_product product;
+    float *a, *b, *c, *bias, *gate;
+    size_t c_size;
+} sample;
+
+static float *draw(size_t size, fgsf_rng *rng) {
+    float *x = malloc(size * sizeof *x);
+    for (size_t i = 0; i < size; i++) {
+        x[i] = (float)fgsf_rng_normal(rng);
+    }
+    return x;
+}
+
+static sample create(int m, int n, int k, int layout, int finish, fgsf_rng *rng) {
+    bool a_down = layout & 1, b_down = layout & 2;
+    size_t a_gap = (size_t)(a_down ? m : k) + GAP, b_gap = (size_t)(b_down ? k : n) + GAP;
+    size_t c_row = (size_t)n + GAP;
+    sample s = {.a = draw(a_gap * (size_t)(a_down ? k : m), rng),
+                .b = draw(b_gap * (size_t)(b_down ? n : k), rng),
+                .bias = draw((size_t)n, rng),
+                .gate = draw(c_row * (size_t)m, rng),
+                .c_size = c_row * (size_t)m};
+    s.c = malloc(s.c_size * sizeof(float));
+    s.product = (fgsf_product){.m = m,
+                               .n = n,
+                               .k = k,
+                               .a = s.a,
+                               .a_row = a_down ? 1 : a_gap,
+                               .a_col = a_down ? a_gap : 1,
+                               .b = s.b,
+                               .b_row = b_down ? 1 : b_gap,
+                               .b_col = b_down ? b_gap : 1,
+                               .c = s.c,
+                               .c_row = c_row,
+                               .bias = finish & 1 ? s.bias : NULL,
+                               .relu = finish & 2,
+                               .gate = finish & 4 ? s.gate : NULL,
+                               .gate_row = c_row};
+    return s;
+}
+
+static void destroy(sample *s) {
+    free(s->a);
+    free(s->b);
+    free(s->c);
+    free(s->bias);
+    free(s->gate);
+}
+
+static void run(sample *s, run_function *function) {
+    for (size_t i = 0; i < s->c_size; i++) {
+        s->c[i] = CANARY;
+    }
+    function(&s->product);
+}
+
+// The largest error of an entry in units of what rounding allows; infinite where memory between the
+// rows was written.
+static double error_of(const sample *s) {
+    const fgsf_product *p = &s->product;
+    double worst = 0.0;
+    for (int i = 0; i < p->m; i++) {
+        for (int j = 0; j < p->n; j++) {
+            double sum = 0.0, size = 0.0;
+            for (int q = 0; q < p->k; q++) {
+                double term = (double)p->a[(size_t)i * p->a_row + (size_t)q * p->a_col] *
+                              p->b[(size_t)q * p->b_row + (size_t)j * p->b_col];
+                sum += term;
+                size += fabs(term);
+            }
+            sum += p->bias ? p->bias[j] : 0.0;
+            size += p->bias ? fabs(p->bias[j]) : 0.0;
+            sum = p->relu && sum < 0.0 ? 0.0 : sum;
+            if (p->gate && p->gate[(size_t)i * p->gate_row + (size_t)j] <= 0.0f) {
+                sum = 0.0;
+            }
+            double error = fabs(p->c[(size_t)i * p->c_row + (size_t)j] - sum);
+            worst = fmax(worst, error / (size * 6e-8 * (p->k + 2)));
+        }
+        for (int j = p->n; j < (int)p->c_row; j++) {
+            worst = p->c[(size_t)i * p->c_row + (size_t)j] == CANARY ? worst : INFINITY;
+        }
+    }
+    return worst;
+}
+
+static const int shapes[][3] = {
+    {1, 1, 1},     {1, 1, 40},    {1, 16, 256},   {1, 300, 38},  {1, 7, 15},    {2, 4, 256},
+    {5, 17, 3},    {8, 256, 256}, {12, 32, 16},   {13, 33, 31},  {26, 38, 257}, {64, 16, 38},
+    {64, 5, 600},  {40, 40, 513}, {256, 38, 70},  {300, 15, 20}, {513, 48, 9},  {16, 128, 4},
+    {128, 4, 300}, {4, 128, 64},  {257, 100, 33}, {31, 1, 31},   {3, 31, 300},  {7, 64, 512},
+};
+#define NUM_SHAPES (int)(sizeof shapes / sizeof *shapes)
+
+TEST is_right_for_every_shape(int kind) {
+    fgsf_rng rng = fgsf_rng_make(1, 0);
+    for (int i = 0; i < NUM_SHAPES; i++) {
+        for (int layout = 0; layout < 4; layout++) {
+            sample s =
+                create(shapes[i][0], shapes[i][1], shapes[i][2], layout, (i + layout) % 8, &rng);
+            run(&s, kinds[kind].run);
+            ASSERT_BELOW(kinds[kind].name, error_of(&s), 1.0);
+            destroy(&s);
+        }
+    }
+    PASS();
+}
+
+// What is fused gives the same bits whatever the vectors' width.
+TEST does_not_depend_on_the_width(int kind) {
+    fgsf_rng rng = fgsf_rng_make(2, 0);
+    for (int i = 0; i < NUM_SHAPES; i++) {
+        for (int layout = 0; layout < 4; layout++) {
+            sample s =
+                create(shapes[i][0], shapes[i][1], shapes[i][2], layout, (i + layout) % 8, &rng);
+            run(&s, kinds[kind].run);
+            float *first = malloc(s.c_size * sizeof(float));
+            memcpy(first, s.c, s.c_size * sizeof(float));
+            run(&s, kinds[kind + 1].run);
+            ASSERT_MEM_EQ(first, s.c, s.c_size * sizeof(float));
+            free(first);
+            destroy(&s);
+        }
+    }
+    PASS();
+}
+
+// A row's numbers do not depend on how many rows are computed with it.
+TEST does_not_depend_on_other_rows(int kind) {
+    fgsf_rng rng = fgsf_rng_make(3, 0);
+    for (int layout = 0; layout < 4; layout++) {
+        sample s = create(600, 70, 300, layout, 3, &rng);
+        run(&s, kinds[kind].run);
+        float *all = malloc(s.c_size * sizeof(float));
+        memcpy(all, s.c, s.c_size * sizeof(float));
+        for (int rows = 2; rows <= 30; rows++) {
+            s.product.m = rows;
+            run(&s, kinds[kind].run);
+            ASSERT_MEM_EQ(all, s.c, (size_t)rows * s.product.c_row * sizeof(float));
+        }
+        free(all);
+        destroy(&s);
+    }
+    PASS();
+}
+
+// The one that is used is one of them.
+TEST picks_one(void) {
+    fgsf_rng rng = fgsf_rng_make(4, 0);
+    sample s = create(20, 40, 100, 2, 3, &rng);
+    run(&s, fgsf_product_run);
+    ASSERT_BELOW("picked", error_of(&s), 1.0);
+    destroy(&s);
+    PASS();
+}
+
+GREATEST_MAIN_DEFS();
+
+int main(int argc, char **argv) {
+    GREATEST_MAIN_BEGIN();
+    for (int kind = 0; kind < NUM_KINDS; kind++) {
+        if (!is_supported(kind)) {
+            printf("%s: not on this CPU\n", kinds[kind].name);
+            continue;
+        }
+        RUN_TEST1(is_right_for_every_shape, kind);
+        RUN_TEST1(does_not_depend_on_other_rows, kind);
+        if (kind + 1 < NUM_KINDS && kinds[kind].fused && is_supported(kind + 1)) {
+            RUN_TEST1(does_not_depend_on_the_width, kind);
+        }
+    }
+    RUN_TEST(picks_one);
+    GREATEST_MAIN_END();
+}
