@@ -4,7 +4,9 @@
 // env.slip another action is taken. N = 1 is plain fg-sfrql; sfrql is the semi-gradient beside it.
 //
 //     experiments/run averaging --seeds 5
+//     experiments/run averaging --seeds 5 --cells slip0.1,slip0.1-n5-shared,slip0.1-n5-split
 #include <stdio.h>
+#include <string.h>
 
 #include "study.h"
 
@@ -16,6 +18,12 @@ static const char *const estimators[] = {"shared", "critic_only", "split"};
 #define NUM(array) ((int)(sizeof(array) / sizeof *(array)))
 #define MAX_CELLS (3 * (2 + 9))
 
+static const char *chosen = "";
+
+static const fgsf_cli_flag flags[] = {
+    {"--cells", "A,B", "only these cells (default: all; `list` prints them)", &chosen},
+};
+
 static const fgsf_setting smoke[] = {{NULL, NULL, "train.steps_per_task", "300"}};
 
 static const fgsf_cli_spec spec = {
@@ -25,6 +33,8 @@ static const fgsf_cli_spec spec = {
     .methods = methods,
     .smoke = smoke,
     .num_smoke = 1,
+    .flags = flags,
+    .num_flags = 1,
 };
 
 typedef struct cell {
@@ -65,5 +75,12 @@ int main(int argc, char **argv) {
             }
         }
     }
-    return fgsf_study_run(&cli, variants, count);
+    if (strcmp(chosen, "list") == 0) {
+        for (int i = 0; i < count; i++) {
+            printf("%-24s %s\n", variants[i].cell, variants[i].method);
+        }
+        return 0;
+    }
+    count = fgsf_study_choose(&cli, chosen, variants, count);
+    return count < 0 ? FGSF_CLI_BAD : fgsf_study_run(&cli, variants, count);
 }

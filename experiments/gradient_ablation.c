@@ -121,43 +121,9 @@ static const fgsf_cli_spec spec = {
     .num_flags = 1,
 };
 
-// Whether `name` stands in the comma-separated list.
-static bool listed(const char *list, const char *name) {
-    size_t length = strlen(name);
-    for (const char *at = list; (at = strstr(at, name)); at += length) {
-        bool starts = at == list || at[-1] == ',';
-        if (starts && (at[length] == ',' || at[length] == '\0')) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// Returns whether every name of the list is a cell's; else says which is not.
-static bool all_exist(const char *list) {
-    char copy[2048];
-    if (strlen(list) >= sizeof copy || strspn(list, ",") == strlen(list)) {
-        if (*list) fprintf(stderr, "gradient_ablation: --cells '%.80s': no list of cells\n", list);
-        return !*list;
-    }
-    snprintf(copy, sizeof copy, "%s", list);
-    for (char *name = strtok(copy, ","); name; name = strtok(NULL, ",")) {
-        bool found = false;
-        for (int i = 0; i < NUM_CELLS && !found; i++) {
-            found = strcmp(cells[i].name, name) == 0;
-        }
-        if (!found) {
-            fprintf(stderr, "gradient_ablation: --cells '%s': no such cell; see --cells list\n",
-                    name);
-            return false;
-        }
-    }
-    return true;
-}
-
 int main(int argc, char **argv) {
     fgsf_cli cli;
-    int code = fgsf_cli_parse(&spec, argc, argv, &cli), count = 0;
+    int code = fgsf_cli_parse(&spec, argc, argv, &cli);
     if (code != FGSF_CLI_RUN) {
         return code;
     }
@@ -166,9 +132,6 @@ int main(int argc, char **argv) {
             printf("%-18s %-18s %s\n", cells[i].name, cells[i].method, cells[i].purpose);
         }
         return 0;
-    }
-    if (!all_exist(chosen)) {
-        return FGSF_CLI_BAD;
     }
     if (strcmp(cli.preset, "clean") != 0) { // a cell says what differs from it, and nothing else
         fprintf(stderr, "gradient_ablation: --preset '%s': the cells are made of clean\n",
@@ -181,10 +144,8 @@ int main(int argc, char **argv) {
         while (num < MAX_SETTINGS && cells[i].settings[num].key) {
             num++;
         }
-        if (!*chosen || listed(chosen, cells[i].name)) {
-            variants[count++] =
-                (fgsf_variant){cells[i].method, cells[i].name, cells[i].settings, num};
-        }
+        variants[i] = (fgsf_variant){cells[i].method, cells[i].name, cells[i].settings, num};
     }
-    return fgsf_study_run(&cli, variants, count);
+    int count = fgsf_study_choose(&cli, chosen, variants, NUM_CELLS);
+    return count < 0 ? FGSF_CLI_BAD : fgsf_study_run(&cli, variants, count);
 }

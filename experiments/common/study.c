@@ -340,6 +340,32 @@ static int run_jobs(study *s) {
     return s->refused ? FGSF_CLI_BAD : unfinished ? 1 : 0;
 }
 
+int fgsf_study_choose(const fgsf_cli *cli, const char *cells, fgsf_variant *variants, int count) {
+    bool keep[FGSF_STUDY_MAX_VARIANTS] = {false}, any = false;
+    while (*cells) {
+        size_t length = strcspn(cells, ",");
+        bool found = false;
+        for (int i = 0; i < count; i++) {
+            bool same =
+                strlen(variants[i].cell) == length && strncmp(variants[i].cell, cells, length) == 0;
+            keep[i] |= same;
+            found |= same;
+        }
+        if (!found) {
+            fprintf(stderr, "%s: --cells '%.*s': no such cell; see --cells list\n",
+                    cli->spec->program, (int)(length < 80 ? length : 80), cells);
+            return -1;
+        }
+        any = true;
+        cells += length + (cells[length] == ',');
+    }
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        if (keep[i] || !any) variants[kept++] = variants[i];
+    }
+    return kept;
+}
+
 int fgsf_study_run(const fgsf_cli *cli, const fgsf_variant *variants, int num_variants) {
     if (cli->print_config) {
         return print_config(cli, variants, num_variants);

@@ -11,12 +11,18 @@
 
 #include "cli.h"
 
+#define FGSF_STUDY_MAX_VARIANTS 64
+
 // One line of a study. `cell` tells variants of one method apart ("" without).
 typedef struct fgsf_variant {
     const char *method, *cell;
     const fgsf_setting *settings;
     int num_settings;
 } fgsf_variant;
+
+// Keeps, in place, the variants whose cells stand in the comma-separated list (all when it is empty) and
+// returns how many; or says which cell does not exist and returns -1.
+int fgsf_study_choose(const fgsf_cli *cli, const char *cells, fgsf_variant *variants, int count);
 
 // Runs all variants with all seeds of the command line; returns the driver's exit code.
 int fgsf_study_run(const fgsf_cli *cli, const fgsf_variant *variants, int num_variants);
