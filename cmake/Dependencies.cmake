@@ -31,7 +31,8 @@ set(BLA_VENDOR OpenBLAS)
 if(FGSF_GGML_SOURCE_DIR)
     foreach(setting GGML_OPENMP=OFF GGML_BLAS=ON GGML_BLAS_VENDOR=OpenBLAS GGML_LLAMAFILE=OFF
             GGML_BUILD_TESTS=OFF GGML_BUILD_EXAMPLES=OFF BUILD_SHARED_LIBS=OFF
-            GGML_CUDA=${FGSF_CUDA} GGML_VULKAN=${FGSF_VULKAN})
+            GGML_CUDA=${FGSF_CUDA} GGML_CUDA_FA=OFF GGML_CUDA_NCCL=OFF GGML_CUDA_NO_VMM=ON
+            GGML_VULKAN=${FGSF_VULKAN})
         string(REPLACE "=" ";" setting "${setting}")
         list(GET setting 0 name)
         list(GET setting 1 value)
@@ -87,6 +88,11 @@ foreach(backend CUDA VULKAN)
         target_compile_definitions(fgsf_dependencies INTERFACE FGSF_HAVE_${backend}=1)
     endif()
 endforeach()
+
+if(FGSF_CUDA) # which ggml's package does not name
+    find_package(CUDAToolkit REQUIRED)
+    target_link_libraries(fgsf_dependencies INTERFACE CUDA::cudart CUDA::cublas)
+endif()
 
 # ---- Libraries with a header and a -l name -------------------------------------------------------
 
