@@ -49,6 +49,20 @@ INLINE vec zero_unless_positive(vec v, vec gate) {
 
 // --- tiles --------------------------------------------------------------------------------------
 
+// What follows the sum in row i and vector j of a tile.
+INLINE vec finish(const fgsf_product *t, vec sum, int i, int j) {
+    if (t->bias) {
+        sum += load(t->bias + j * LANES);
+    }
+    if (t->relu) {
+        sum = zero_unless_positive(sum, sum);
+    }
+    if (t->gate) {
+        sum = zero_unless_positive(sum, load(t->gate + (size_t)i * t->gate_row + j * LANES));
+    }
+    return sum;
+}
+
 // One tile: the product for `rows` rows and `vectors` vectors of columns, both constants where it is
 // inlined, over a depth of k. `more` continues the sums that are in c, `last` finishes them.
 INLINE void tile(const fgsf_product *t, const int rows, const int vectors, size_t a_row,
@@ -74,17 +88,7 @@ INLINE void tile(const fgsf_product *t, const int rows, const int vectors, size_
     }
     UNROLL for (int i = 0; i < rows; i++) {
         UNROLL for (int j = 0; j < vectors; j++) {
-            vec sum = sums[i][j];
-            if (last && t->bias) {
-                sum += load(t->bias + j * LANES);
-            }
-            if (last && t->relu) {
-                sum = zero_unless_positive(sum, sum);
-            }
-            if (last && t->gate) {
-                sum =
-                    zero_unless_positive(sum, load(t->gate + (size_t)i * t->gate_row + j * LANES));
-            }
+            vec sum = last ? finish(t, sums[i][j], i, j) : sums[i][j];
             store(t->c + (size_t)i * t->c_row + j * LANES, sum);
         }
     }
@@ -259,23 +263,28 @@ static void run_rows(const fgsf_product *product, float *panel) {
     }
 }
 
-// Four dot products of a and rows of b, each in sixteen chains of which those of different vectors
-// are added by halves.
-INLINE void dots(const float *a, const float *a_end, const float *b, size_t b_row, int k,
+// --- one row against rows of b: dot products -------------------------------------------------------
+
+// Dot products of a and `count` rows of b, at most four, each in sixteen chains of which those of
+// different vectors are added by halves.
+INLINE void dots(const float *a, const float *a_end, const float *b, size_t b_row, int count, int k,
                  vec *out) {
+    const float *rows[4];
     vec sums[4][16 / LANES] = {0};
+    for (int q = 0; q < 4; q++) { // past the last one, the first again
+        rows[q] = b + (q < count ? (size_t)q * b_row : 0);
+    }
     for (int p = 0; p + 16 <= k; p += 16) {
         UNROLL for (int q = 0; q < 4; q++) {
             UNROLL for (int v = 0; v < 16 / LANES; v++) {
-                sums[q][v] += load(a + p + v * LANES) * load(b + (size_t)q * b_row + p + v * LANES);
+                sums[q][v] += load(a + p + v * LANES) * load(rows[q] + p + v * LANES);
             }
-            __builtin_prefetch(b + (size_t)(q + 4) * b_row + p); // of the next four
+            __builtin_prefetch(rows[q] + 4 * b_row + p); // for the next four
         }
     }
     UNROLL for (int q = 0; q < 4; q++) {
         for (int v = 0; v < 16 / LANES && k % 16; v++) {
-            sums[q][v] +=
-                load(a_end + v * LANES) * load(b + (size_t)q * b_row + k - 16 + v * LANES);
+            sums[q][v] += load(a_end + v * LANES) * load(rows[q] + k - 16 + v * LANES);
         }
         for (int half = 8 / LANES; half > 0; half /= 2) {
             for (int v = 0; v < half; v++) {
@@ -296,7 +305,8 @@ static void run_dots(const fgsf_product *product) {
         const float *b = product->b + (size_t)j * product->b_col;
         vec sums[LANES] = {0};
         for (int q = 0; q < count; q += 4) {
-            dots(product->a, a_end, b + (size_t)q * product->b_col, product->b_col, k, sums + q);
+            dots(product->a, a_end, b + (size_t)q * product->b_col, product->b_col, count - q, k,
+                 sums + q);
         }
         swap_rows_and_lanes(sums);
         for (int half = LANES / 2; half > 0; half /= 2) {
@@ -304,21 +314,16 @@ static void run_dots(const fgsf_product *product) {
                 sums[e] += sums[e + half];
             }
         }
-        float side[2][LANES] = {0}, c[LANES]; // bias and gate
+        float side[2][LANES] = {0}, c[LANES]; // bias and gate, to a vector's width
         size_t bytes = (size_t)count * sizeof *c;
-        vec sum = sums[0];
+        fgsf_product t = *product;
         if (product->bias) {
-            memcpy(side[0], product->bias + j, bytes);
-            sum += load(side[0]);
-        }
-        if (product->relu) {
-            sum = zero_unless_positive(sum, sum);
+            t.bias = memcpy(side[0], product->bias + j, bytes);
         }
         if (product->gate) {
-            memcpy(side[1], product->gate + j, bytes);
-            sum = zero_unless_positive(sum, load(side[1]));
+            t.gate = memcpy(side[1], product->gate + j, bytes);
         }
-        store(c, sum);
+        store(c, finish(&t, sums[0], 0, 0));
         memcpy(product->c + j, c, bytes);
     }
 }
