@@ -10,7 +10,7 @@
 
 #include "program.h"
 
-#define MAX_PROGRAMS 192
+#define MAX_PROGRAMS 288 // more than there are sizes up to 2^20
 
 // One graph, for batches of up to `pairs` pairs.
 typedef struct bucket_program {

@@ -6,7 +6,7 @@
 
 #include "program.h"
 
-#define MAX_PROGRAMS 512
+#define MAX_PROGRAMS 1024
 
 // One graph, for up to `rows` states and `outputs` numbers per state.
 typedef struct forward_program {

@@ -28,8 +28,10 @@ void fgsf_product_run(const fgsf_product *product);
 
 // The same for one kind of vectors; fgsf_product_run calls the widest that the CPU has.
 void fgsf_product_run_plain(const fgsf_product *product);
-#ifdef FGSF_PRODUCT_X86
+#ifdef FGSF_PRODUCT_AVX2
 void fgsf_product_run_avx2(const fgsf_product *product);
+#endif
+#ifdef FGSF_PRODUCT_AVX512
 void fgsf_product_run_avx512(const fgsf_product *product);
 #endif
 

@@ -151,7 +151,7 @@ fgsf_status fgsf_device_list(int i, char *name, size_t name_size, char *about, s
 
 int fgsf_bucket(int rows) {
     int step = 1;
-    while (step * 16 < rows) {
+    while (step * 32 < rows) {
         step *= 2;
     }
     return rows < 2 ? 2 : (rows + step - 1) / step * step;

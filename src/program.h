@@ -64,7 +64,7 @@ void fgsf_tensor_place(struct ggml_tensor *tensor, ggml_backend_buffer_t buffer,
 // Rewrites the graph's products as calls of product.c; see lower.c.
 void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph);
 
-// Rounds a number of rows up to the next size for which a graph is built: exact up to 16, at most 1/8
+// Rounds a number of rows up to the next size for which a graph is built: exact up to 32, at most 1/16
 // of it padding above. At least two, since with one row a bias has the shape of what it is added to
 // and ggml hands both one gradient.
 int fgsf_bucket(int rows);

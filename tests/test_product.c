@@ -19,15 +19,17 @@ static const struct {
     bool fused; // multiplies and adds in one rounding
 } kinds[] = {
     {"plain", fgsf_product_run_plain, false},
-#ifdef FGSF_PRODUCT_X86
+#ifdef FGSF_PRODUCT_AVX2
     {"avx2", fgsf_product_run_avx2, true},
+#endif
+#ifdef FGSF_PRODUCT_AVX512
     {"avx512", fgsf_product_run_avx512, true},
 #endif
 };
 #define NUM_KINDS (int)(sizeof kinds / sizeof *kinds)
 
 static bool is_supported(int kind) {
-#ifdef FGSF_PRODUCT_X86
+#ifdef __x86_64__
     if (kind == 1) {
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     }
