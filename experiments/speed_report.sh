@@ -15,14 +15,16 @@ build=${FGSF_BUILD:-$root/build}
 program=$build/experiments/overhead
 kept=$root/notebooks-export/speed
 
-names=(machine peer-512 peer-64 plain-64 methods-512 methods-64 parts-512 parts-64 act whole
-    parallel scaling)
+names=(machine peer-512 peer-64 plain-64 methods-512 methods-64 avx2-512 avx2-64 parts-512 parts-64
+    act whole parallel scaling)
 declare -A arguments=(
     [peer-512]="--peer --batch 512 --tasks 8 --steps 150"
     [peer-64]="--peer --batch 64 --tasks 6 --steps 488"
     [plain-64]="--peer --peer-style plain --batch 64 --tasks 6 --steps 200"
     [methods-512]="--preset compat --batch 512 --tasks 8"
     [methods-64]="--preset compat --batch 64 --tasks 6"
+    [avx2-512]="--preset compat --batch 512 --tasks 8"
+    [avx2-64]="--preset compat --batch 64 --tasks 6"
     [parts-512]="--parts --batch 512"
     [parts-64]="--parts --batch 64"
     [act]="--act"
@@ -44,16 +46,29 @@ machine() {
         "$(date -u +%F), load $(cut -d' ' -f1-3 /proc/loadavg)"
 }
 
+# A build without AVX-512, for sections that compare with OpenBLAS's AVX2 kernels.
+build_avx2() {
+    cmake -S "$root" -B "$build/avx2" -DFGSF_AVX512=OFF -DFGSF_BUILD_TESTS=OFF \
+        -DFGSF_THIRD_PARTY_DIR="${FGSF_THIRD_PARTY_DIR:-$root/build/third_party}" >/dev/null
+    cmake --build "$build/avx2" --target driver_overhead -j "$(nproc)" >/dev/null
+}
+
 section() {
-    local csv=()
+    local csv=() before=()
     if [ "$1" = machine ]; then
         machine
         return
     fi
     [ "$1" != scaling ] || csv=(--csv "$work/overhead_scaling.csv")
-    echo "\$ overhead ${arguments[$1]}"
+    local run=$program
+    if [[ $1 = avx2-* ]]; then
+        build_avx2
+        run=$build/avx2/experiments/overhead
+        before=(env OPENBLAS_CORETYPE=Haswell)
+    fi
+    echo "\$ ${before[*]:1}${before:+ }overhead ${arguments[$1]}"
     # shellcheck disable=SC2086 # words on purpose
-    "$program" ${arguments[$1]} "${csv[@]}"
+    "${before[@]}" "$run" ${arguments[$1]} "${csv[@]}"
 }
 
 # Draws what `scaling` measured.
