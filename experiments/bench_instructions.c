@@ -4,7 +4,6 @@
 //
 //     bench_instructions --list
 //     bench_instructions PATH          # prints how many calls fgsf_hot_path made
-#include <cblas.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,7 +217,6 @@ static int run_path(const struct path *path) {
     if (!b) {
         return 2;
     }
-    openblas_set_num_threads(1);
     b->rng = fgsf_rng_make(1, FGSF_STREAM_INIT);
     fgsf_status status = path->make(b);
     if (status == FGSF_OK) status = path->run(b); // whatever happens once only

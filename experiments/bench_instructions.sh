@@ -6,8 +6,7 @@
 #   experiments/bench_instructions.sh PATH...     only these paths (bench_instructions --list)
 #
 # Valgrind knows AVX2 but not AVX-512, so this has a build of its own, ggml included, for the level
-# x86-64-v3, and OpenBLAS is told to use its Haswell kernels. Counts then depend on the sources, the
-# compiler and OpenBLAS's version, not on the machine; they repeat exactly.
+# x86-64-v3. Counts then depend on the sources and the compiler, not on the machine; they repeat exactly.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -45,46 +44,40 @@ program=$build/experiments/bench_instructions
 
 [ ${#paths[@]} -gt 0 ] || mapfile -t paths < <("$program" --list)
 
-# count PATH: prints instructions per call, in all and inside OpenBLAS.
+# count PATH: prints instructions per call.
 count() {
     local out=$build/callgrind.$1 calls
     rm -f "$out"
-    calls=$(env -i PATH="$PATH" OPENBLAS_CORETYPE=Haswell OPENBLAS_NUM_THREADS=1 \
+    calls=$(env -i PATH="$PATH" OPENBLAS_NUM_THREADS=1 \
         setarch -R valgrind --tool=callgrind --collect-atstart=no --toggle-collect=fgsf_hot_path \
         --callgrind-out-file="$out" "$program" "$1" 2>"$build/valgrind.log") ||
         { cat "$build/valgrind.log" >&2; die "$1 failed"; }
     # In callgrind's format a cost line is "POSITION COST"; what follows "calls=" is inclusive.
     awk -v calls="$calls" '
-        /^c?ob=/ { # an object is named where it first occurs, and by its number after that
-            id = $0; sub(/^c?ob=/, "", id); number = id; sub(/ .*/, "", number)
-            if (id ~ / /) name[number] = id
-            if (/^ob=/) blas = name[number] ~ /openblas/
-        }
         /^calls=/ { skip = 1; next }
-        /^[+*0-9-]/ { if (skip) { skip = 0; next } total += $2; if (blas) inside += $2 }
-        END { printf "%.0f %.0f\n", total / calls, inside / calls }' "$out"
+        /^[+*0-9-]/ { if (skip) { skip = 0; next } total += $2 }
+        END { printf "%.0f\n", total / calls }' "$out"
 }
 
 old() { [ ! -f "$table" ] || awk -F, -v path="$1" '$1 == path { print $2 }' "$table"; }
 
 compiler=$(${CC:-cc} --version | head -n 1)
-openblas=$(dpkg-query -W -f '${Version}' libopenblas0-pthread 2>/dev/null || echo unknown)
 new=$build/instructions.csv
 {
     echo "# Instructions per call; experiments/bench_instructions.sh --update"
-    echo "# $compiler; OpenBLAS $openblas, Haswell kernels"
-    echo "path,instructions,in_openblas"
+    echo "# $compiler"
+    echo "path,instructions"
 } >"$new"
 
 grown=0
-printf '%-22s %14s %14s %14s %9s\n' path instructions 'in OpenBLAS' committed change
+printf '%-22s %14s %14s %9s\n' path instructions committed change
 for path in "${paths[@]}"; do
-    read -r total inside < <(count "$path")
-    echo "$path,$total,$inside" >>"$new"
+    total=$(count "$path")
+    echo "$path,$total" >>"$new"
     before=$(old "$path")
     change=$(awk -v a="${before:-0}" -v b="$total" \
         'BEGIN { if (a > 0) printf "%+.2f%%", 100 * (b / a - 1); else print "new" }')
-    printf '%-22s %14d %14d %14s %9s\n' "$path" "$total" "$inside" "${before:--}" "$change"
+    printf '%-22s %14d %14s %9s\n' "$path" "$total" "${before:--}" "$change"
     if [ -n "$before" ] && [ $((total * 100)) -gt $((before * (100 + limit))) ]; then grown=1; fi
 done
 
