@@ -10,8 +10,6 @@
 
 #include "program.h"
 
-#define MAX_PROGRAMS 288 // more than there are sizes up to 2^20
-
 // One graph, for batches of up to `pairs` pairs.
 typedef struct bucket_program {
     int pairs;
@@ -42,7 +40,7 @@ struct fgsf_bellman {
     fgsf_network *gradient; // a network's flat buffer holds the gradient
     inputs in;
     int num_programs;
-    bucket_program programs[MAX_PROGRAMS];
+    bucket_program programs[FGSF_MAX_BUCKETS];
 };
 
 fgsf_bellman_params fgsf_bellman_default_params(const fgsf_network_shape *shape) {
@@ -74,7 +72,7 @@ static bool is_surrogate(const fgsf_bellman_params *p) {
     return p->estimator != FGSF_SHARED && p->grad_mix > 0.0;
 }
 
-static fgsf_status check_params(const fgsf_bellman_params *p) {
+static fgsf_status check_params(const fgsf_device *device, const fgsf_bellman_params *p) {
     fgsf_status status = fgsf_network_shape_check(&p->shape);
     if (status != FGSF_OK) {
         return status;
@@ -87,7 +85,7 @@ static fgsf_status check_params(const fgsf_bellman_params *p) {
         return fgsf_fail(FGSF_ERR_INVALID, "bellman.samples: %d is not in [1, 65536]", p->samples);
     }
     // Rows of x are counted in 32 bits, and so are the rows that actions take from it.
-    if ((fgsf_bucket(p->max_pairs) * (1.0 + p->samples)) * p->shape.actions > INT32_MAX) {
+    if ((fgsf_bucket(device, p->max_pairs) * (1.0 + p->samples)) * p->shape.actions > INT32_MAX) {
         return fgsf_fail(FGSF_ERR_INVALID,
                          "bellman.max_pairs: %d pairs of %d samples and %d actions are too many",
                          p->max_pairs, p->samples, p->shape.actions);
@@ -120,7 +118,8 @@ static fgsf_status check_params(const fgsf_bellman_params *p) {
 
 static fgsf_status allocate_inputs(fgsf_bellman *bellman) {
     const fgsf_bellman_params *p = &bellman->params;
-    size_t pairs = (size_t)fgsf_bucket(p->max_pairs), next = pairs * (size_t)p->samples;
+    size_t pairs = (size_t)fgsf_bucket(bellman->device, p->max_pairs),
+           next = pairs * (size_t)p->samples;
     size_t input = (size_t)p->shape.input, features = (size_t)p->shape.features;
     inputs *in = &bellman->in;
     struct {
@@ -340,7 +339,7 @@ static fgsf_status build_program(fgsf_bellman *bellman, int pairs, bucket_progra
 }
 
 static fgsf_status find_program(fgsf_bellman *bellman, int pairs, bucket_program **out) {
-    int bucket = fgsf_bucket(pairs);
+    int bucket = fgsf_bucket(bellman->device, pairs);
     for (int i = 0; i < bellman->num_programs; i++) {
         if (bellman->programs[i].pairs == bucket) {
             *out = &bellman->programs[i];
@@ -360,7 +359,7 @@ static fgsf_status find_program(fgsf_bellman *bellman, int pairs, bucket_program
 
 fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *params,
                                 fgsf_bellman **out) {
-    fgsf_status status = check_params(params);
+    fgsf_status status = check_params(device, params);
     if (status != FGSF_OK) {
         return status;
     }
@@ -378,6 +377,11 @@ fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *
     bucket_program *largest;
     if (status == FGSF_OK) {
         status = find_program(bellman, params->max_pairs, &largest);
+    }
+    // The others at once too, where that takes no memory of a device: no later step has to build one.
+    for (int pairs = params->max_pairs; pairs >= 1 && device->num_backends == 1; pairs--) {
+        bucket_program *other;
+        status = status == FGSF_OK ? find_program(bellman, pairs, &other) : status;
     }
     if (status != FGSF_OK) {
         fgsf_bellman_free(bellman);

@@ -63,26 +63,60 @@ static fgsf_status build_program(fgsf_gpe *gpe, int rows, int outputs, forward_p
     return fgsf_program_finish(&fp->program, gpe->device, gpe->scratch);
 }
 
-static fgsf_status find_program(fgsf_gpe *gpe, int rows, int outputs, forward_program **out) {
-    int bucket = rows == 1 ? 1 : fgsf_bucket(rows);
+static forward_program *look_up(fgsf_gpe *gpe, int rows, int outputs) {
     for (int i = 0; i < gpe->num_programs; i++) {
-        if (gpe->programs[i].rows == bucket && gpe->programs[i].outputs == outputs) {
-            *out = &gpe->programs[i];
-            return FGSF_OK;
+        if (gpe->programs[i].rows == rows && gpe->programs[i].outputs == outputs) {
+            return &gpe->programs[i];
         }
     }
+    return NULL;
+}
+
+static void forget_programs(fgsf_gpe *gpe) {
+    for (int i = 0; i < gpe->num_programs; i++) {
+        fgsf_program_free(&gpe->programs[i].program);
+    }
+    gpe->num_programs = 0;
+}
+
+static fgsf_status add_program(fgsf_gpe *gpe, int rows, int outputs) {
     if (gpe->num_programs == MAX_PROGRAMS) {
-        return fgsf_fail(FGSF_ERR_UNSUPPORTED, "more than %d shapes of evaluation", MAX_PROGRAMS);
+        forget_programs(gpe);
     }
     forward_program *fp = &gpe->programs[gpe->num_programs];
-    fgsf_status status = build_program(gpe, bucket, outputs, fp);
+    fgsf_status status = build_program(gpe, rows, outputs, fp);
     if (status != FGSF_OK) {
         fgsf_program_free(&fp->program);
         return status;
     }
     gpe->num_programs++;
-    *out = fp;
     return FGSF_OK;
+}
+
+static int bucket_of(const fgsf_gpe *gpe, int rows) {
+    return rows == 1 ? 1 : fgsf_bucket(gpe->device, rows);
+}
+
+// With the first graph of a width come those of all other sizes, where that takes no memory of a
+// device, so that no later step has to build one.
+static fgsf_status find_program(fgsf_gpe *gpe, int rows, int outputs, forward_program **out) {
+    int bucket = bucket_of(gpe, rows);
+    fgsf_status status = FGSF_OK;
+    *out = look_up(gpe, bucket, outputs);
+    bool all = gpe->device->num_backends == 1;
+    if (!*out && all && gpe->num_programs + FGSF_MAX_BUCKETS > MAX_PROGRAMS) {
+        forget_programs(gpe);
+    }
+    for (int r = gpe->max_rows; r >= 1 && status == FGSF_OK && !*out && all; r--) {
+        if (!look_up(gpe, bucket_of(gpe, r), outputs)) {
+            status = add_program(gpe, bucket_of(gpe, r), outputs);
+        }
+    }
+    if (status == FGSF_OK && !*out && !all) {
+        status = add_program(gpe, bucket, outputs);
+    }
+    *out = look_up(gpe, bucket, outputs);
+    return status;
 }
 
 fgsf_status fgsf_gpe_create(fgsf_device *device, const fgsf_network_shape *shape, int max_rows,
@@ -103,7 +137,7 @@ fgsf_status fgsf_gpe_create(fgsf_device *device, const fgsf_network_shape *shape
     gpe->max_rows = max_rows;
     gpe->num_layers = fgsf_network_layers(shape, gpe->layers);
     gpe->scratch = ggml_gallocr_new(ggml_backend_cpu_buffer_type());
-    size_t rows = (size_t)fgsf_bucket(max_rows), outputs = (size_t)num_outputs(gpe);
+    size_t rows = (size_t)fgsf_bucket(device, max_rows), outputs = (size_t)num_outputs(gpe);
     size_t states = rows * (size_t)shape->input, x = rows * outputs;
     size_t head = outputs * (size_t)gpe->layers[gpe->num_layers - 1].in;
     gpe->buffer = ggml_backend_buft_alloc_buffer(
@@ -131,9 +165,7 @@ void fgsf_gpe_free(fgsf_gpe *gpe) {
     if (!gpe) {
         return;
     }
-    for (int i = 0; i < gpe->num_programs; i++) {
-        fgsf_program_free(&gpe->programs[i].program);
-    }
+    forget_programs(gpe);
     ggml_gallocr_free(gpe->scratch);
     ggml_backend_buffer_free(gpe->buffer);
     free(gpe);

@@ -10,7 +10,8 @@
 //     OUT_PROD, MUL by STEP             ->  the gradient through ReLU
 //
 // STEP may read the activated value, since relu(z) > 0 exactly where z > 0. The graph, its values and
-// its gradients stay what ggml derived.
+// its gradients stay what ggml derived, except that a gradient which is infinite behind a unit that is
+// off becomes zero there, where ggml's product with zero is NaN.
 #include <string.h>
 
 #include "product.h"
@@ -22,7 +23,10 @@ static size_t stride(const struct ggml_tensor *t, int dim) {
 }
 
 // dst (p, m) = b (p, n) a (m, n)^T + bias, in rows as ggml stores them.
-static void run_mul_mat(struct ggml_tensor *dst, bool relu) {
+static void run_mul_mat(struct ggml_tensor *dst, int ith, bool relu) {
+    if (ith > 0) { // ggml calls every thread, and a device has one
+        return;
+    }
     const struct ggml_tensor *a = dst->src[0], *b = dst->src[1], *bias = dst->src[2];
     fgsf_product_run(&(fgsf_product){.m = (int)b->ne[1],
                                      .n = (int)a->ne[1],
@@ -40,19 +44,22 @@ static void run_mul_mat(struct ggml_tensor *dst, bool relu) {
 }
 
 static void mul_mat(struct ggml_tensor *dst, int ith, int nth, void *userdata) {
-    (void)ith, (void)nth, (void)userdata;
-    run_mul_mat(dst, false);
+    (void)nth, (void)userdata;
+    run_mul_mat(dst, ith, false);
 }
 
 static void mul_mat_relu(struct ggml_tensor *dst, int ith, int nth, void *userdata) {
-    (void)ith, (void)nth, (void)userdata;
-    run_mul_mat(dst, true);
+    (void)nth, (void)userdata;
+    run_mul_mat(dst, ith, true);
 }
 
 // dst (m, n) = b (p, m)^T a (p, n); b may itself be a transposed view. With a third source, entries
 // where that is not positive are set to zero.
 static void out_prod(struct ggml_tensor *dst, int ith, int nth, void *userdata) {
-    (void)ith, (void)nth, (void)userdata;
+    (void)nth, (void)userdata;
+    if (ith > 0) {
+        return;
+    }
     const struct ggml_tensor *a = dst->src[0], *b = dst->src[1], *gate = dst->src[2];
     fgsf_product_run(&(fgsf_product){.m = (int)b->ne[0],
                                      .n = (int)a->ne[0],
@@ -92,7 +99,8 @@ static void make_view(struct ggml_tensor *node, struct ggml_tensor *of) {
     node->op = GGML_OP_VIEW;
     node->src[0] = of;
     node->view_src = of->view_src ? of->view_src : of;
-    node->view_offs = 0;
+    node->view_offs = of->view_offs;
+    node->view_src->flags |= node->flags & GGML_TENSOR_FLAG_OUTPUT;
 }
 
 // Finds the next user of `t` after node i; returns its index, or -1.
@@ -106,6 +114,14 @@ static int next_user(struct ggml_cgraph *graph, const struct ggml_tensor *t, int
         }
     }
     return -1;
+}
+
+static int find(struct ggml_cgraph *graph, const struct ggml_tensor *t) {
+    int i = 0;
+    while (i < ggml_graph_n_nodes(graph) && ggml_graph_node(graph, i) != t) {
+        i++;
+    }
+    return i;
 }
 
 static bool has_one_user(struct ggml_cgraph *graph, const struct ggml_tensor *t, int i) {
@@ -132,14 +148,16 @@ static void lower_mul_mat(struct ggml_context *ctx, struct ggml_cgraph *graph, i
     struct ggml_tensor *node = ggml_graph_node(graph, i), *relu = NULL;
     int user = has_one_user(graph, node, i) ? next_user(graph, node, i) : -1;
     struct ggml_tensor *add = user >= 0 ? ggml_graph_node(graph, user) : NULL;
-    if (add && add->op == GGML_OP_ADD && add->src[0] == node && add->src[1]->ne[0] == node->ne[0] &&
-        ggml_nelements(add->src[1]) == node->ne[0] && !add->data) {
+    const struct ggml_tensor *bias = add && add->op == GGML_OP_ADD ? add->src[1] : NULL;
+    if (bias && add->src[0] == node && bias->op == GGML_OP_NONE && bias->type == GGML_TYPE_F32 &&
+        ggml_is_contiguous(bias) && bias->ne[0] == node->ne[0] &&
+        ggml_nelements(bias) == node->ne[0] && !add->data) {
         relu = find_relu(graph, add, user);
         node->src[2] = add->src[1];
         make_view(add, node);
     }
     if (relu) {
-        make_view(relu, node);
+        make_view(relu, add); // not of `node`: a view that nothing reads would never be released
     }
     make_custom(ctx, node, relu ? mul_mat_relu : mul_mat);
 }
@@ -149,9 +167,10 @@ static void lower_out_prod(struct ggml_context *ctx, struct ggml_cgraph *graph, 
     int user = has_one_user(graph, node, i) ? next_user(graph, node, i) : -1;
     struct ggml_tensor *mul = user >= 0 ? ggml_graph_node(graph, user) : NULL;
     if (mul && mul->op == GGML_OP_MUL && mul->src[1] == node && !mul->data &&
-        is_unary(mul->src[0], GGML_UNARY_OP_STEP) && ggml_are_same_shape(mul->src[0], node)) {
+        is_unary(mul->src[0], GGML_UNARY_OP_STEP) && ggml_are_same_shape(mul->src[0], node) &&
+        has_one_user(graph, mul->src[0], find(graph, mul->src[0]))) {
         struct ggml_tensor *step = mul->src[0];
-        node->src[2] = step->src[0];
+        node->src[2] = step;
         make_view(step, step->src[0]);
         make_view(mul, node);
     }

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// c (m, n) = a (m, k) b (k, n), in place of which `bias`, `relu` and `gate` put what follows it.
-// Element (i, j) of a is a[i * a_row + j * a_col], and one of the two strides is 1; so for b.
+// c (m, n) = a (m, k) b (k, n), then bias, relu and gate in that order; no size is zero. Element (i, j)
+// of a is a[i * a_row + j * a_col], and one of the two strides is 1; so for b. c overlaps no other.
 typedef struct fgsf_product {
     int m, n, k;
     const float *a;
@@ -16,14 +16,14 @@ typedef struct fgsf_product {
     float *c;
     size_t c_row;
     const float *bias; // (n) added to every row, or NULL
-    bool relu;         // negative entries become zero
+    bool relu;         // entries that are not positive become zero
     const float *gate; // (m, n): entries of c become zero where it is not positive; or NULL
     size_t gate_row;
 } fgsf_product;
 
-// Each entry is one chain of fused multiply-adds over k, in order: it depends neither on the other
-// rows and columns nor on the width of the CPU's vectors. With m = 1 and b_row = 1 it is sixteen
-// chains, added pairwise.
+// Each entry is one chain of multiply-adds over k, in order: it does not depend on the other rows and
+// columns, and with AVX2 and AVX-512, where the multiply-adds are fused, it has the same bits. With
+// m = 1, k >= 16 and a_col = b_row = 1 it is sixteen chains, added pairwise.
 void fgsf_product_run(const fgsf_product *product);
 
 // The same for one kind of vectors; fgsf_product_run calls the widest that the CPU has.

@@ -8,11 +8,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifdef __AVX512F__
+#ifdef FGSF_TILES_AVX512
 #define RUN fgsf_product_run_avx512
 #define LANES 16
 #define MAX_ROWS 12 // of a tile: 24 registers of sums
-#elif defined(__AVX2__)
+#elif defined(FGSF_TILES_AVX2)
 #define RUN fgsf_product_run_avx2
 #define LANES 8
 #define MAX_ROWS 6
@@ -82,7 +82,7 @@ INLINE void tile(const fgsf_product *t, const int rows, const int vectors, size_
         UNROLL for (int i = 0; i < rows; i++) {
             float left = a[(size_t)i * a_row];
             UNROLL for (int j = 0; j < vectors; j++) {
-                sums[i][j] += left * right[j]; // fused: this file is compiled with contraction
+                sums[i][j] += left * right[j]; // fused where the CPU can: see CMakeLists.txt
             }
         }
     }
@@ -267,8 +267,8 @@ static void run_rows(const fgsf_product *product, float *panel) {
 
 // Dot products of a and `count` rows of b, at most four, each in sixteen chains of which those of
 // different vectors are added by halves.
-INLINE void dots(const float *a, const float *a_end, const float *b, size_t b_row, int count, int k,
-                 vec *out) {
+INLINE void dots(const float *a, const float *a_end, const float *keep, const float *b,
+                 size_t b_row, int count, int k, vec *out) {
     const float *rows[4];
     vec sums[4][16 / LANES] = {0};
     for (int q = 0; q < 4; q++) { // past the last one, the first again
@@ -284,7 +284,8 @@ INLINE void dots(const float *a, const float *a_end, const float *b, size_t b_ro
     }
     UNROLL for (int q = 0; q < 4; q++) {
         for (int v = 0; v < 16 / LANES && k % 16; v++) {
-            sums[q][v] += load(a_end + v * LANES) * load(rows[q] + k - 16 + v * LANES);
+            mask end = (mask)load(rows[q] + k - 16 + v * LANES) & (mask)load(keep + v * LANES);
+            sums[q][v] += load(a_end + v * LANES) * (vec)end;
         }
         for (int half = 8 / LANES; half > 0; half /= 2) {
             for (int v = 0; v < half; v++) {
@@ -297,16 +298,18 @@ INLINE void dots(const float *a, const float *a_end, const float *b, size_t b_ro
 
 // One row of a against rows of b: as many dot products at a time as a vector has lanes.
 static void run_dots(const fgsf_product *product) {
-    int k = product->k, stay = k / 16 * 16 - (k - 16);
-    float a_end[16] = {0}; // the last sixteen of a, of which the first `stay` are done elsewhere
-    memcpy(a_end + stay, product->a + k - 16 + stay, (size_t)(16 - stay) * sizeof *a_end);
+    int k = product->k, done = k / 16 * 16 - (k - 16);
+    size_t bytes_left = (size_t)(16 - done) * sizeof(float);
+    float a_end[16] = {0}, keep[16] = {0}; // the last sixteen, of which the first are done before
+    memcpy(a_end + done, product->a + k - 16 + done, bytes_left);
+    memset(keep + done, 0xff, bytes_left);
     for (int j = 0; j < product->n; j += LANES) {
         int count = product->n - j < LANES ? product->n - j : LANES;
         const float *b = product->b + (size_t)j * product->b_col;
         vec sums[LANES] = {0};
         for (int q = 0; q < count; q += 4) {
-            dots(product->a, a_end, b + (size_t)q * product->b_col, product->b_col, count - q, k,
-                 sums + q);
+            dots(product->a, a_end, keep, b + (size_t)q * product->b_col, product->b_col, count - q,
+                 k, sums + q);
         }
         swap_rows_and_lanes(sums);
         for (int half = LANES / 2; half > 0; half /= 2) {

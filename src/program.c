@@ -149,9 +149,9 @@ fgsf_status fgsf_device_list(int i, char *name, size_t name_size, char *about, s
     return fgsf_fail(FGSF_ERR_INVALID, "device %d does not exist", i);
 }
 
-int fgsf_bucket(int rows) {
-    int step = 1;
-    while (step * 32 < rows) {
+int fgsf_bucket(const fgsf_device *device, int rows) {
+    int step = 1, sizes = device->num_backends > 1 ? 8 : 32;
+    while (step * sizes < rows) {
         step *= 2;
     }
     return rows < 2 ? 2 : (rows + step - 1) / step * step;

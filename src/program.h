@@ -12,6 +12,7 @@
 
 #define FGSF_MAX_BACKENDS 3
 #define FGSF_GRAPH_NODES 512 // room in every graph, forward and backward
+#define FGSF_MAX_BUCKETS 288 // more than there are sizes up to 2^20, see fgsf_bucket
 
 struct fgsf_device {
     ggml_backend_t backends[FGSF_MAX_BACKENDS]; // by priority; the last is the CPU
@@ -65,9 +66,9 @@ void fgsf_tensor_place(struct ggml_tensor *tensor, ggml_backend_buffer_t buffer,
 void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph);
 
 // Rounds a number of rows up to the next size for which a graph is built: exact up to 32, at most 1/16
-// of it padding above. At least two, since with one row a bias has the shape of what it is added to
+// of it padding above; up to 8 and 1/4 where each graph has memory of its own on a device. At least two, since with one row a bias has the shape of what it is added to
 // and ggml hands both one gradient.
-int fgsf_bucket(int rows);
+int fgsf_bucket(const fgsf_device *device, int rows);
 
 // Refuses a network of another shape; `what` begins the message.
 fgsf_status fgsf_network_require(const fgsf_network *net, const fgsf_network_shape *shape,
