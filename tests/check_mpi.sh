@@ -18,6 +18,8 @@ exec </dev/null
 
 # More ranks than cores, often as root. No sweep here takes a minute; one that hangs ends after two.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 FGSF_MPI_PATIENCE=3
+# What killed ranks leave behind goes with the folder, not to stay in shared memory.
+export OMPI_MCA_btl_vader_backing_directory=$work OMPI_MCA_orte_tmpdir_base=$work
 ranks=(timeout -k 5 120 mpirun --oversubscribe --bind-to none -n 4)
 sweep=("$work/bin/four_rooms" --methods dqn,sfrql,fg-sfrql --seeds 2 --scale smoke
     --set eval.episodes=1 --set train.steps_per_task=200 --set train.checkpoint_every=50)
