@@ -7,6 +7,8 @@
 #include "fgsf/bellman.h"
 #include "fgsf/device.h"
 
+// Two batches: a device may have other kernels, and another precision, for the few rows of a small one.
+static const int batches[] = {32, 4};
 enum { PAIRS = 32, INPUT = 38, ACTIONS = 4, FEATURES = 4 };
 
 typedef struct check_data {
@@ -29,13 +31,13 @@ static void draw(check_data *data, fgsf_rng *rng) {
     }
 }
 
-// Runs the problem and copies the gradient out.
-static fgsf_status solve(fgsf_device *device, const check_data *data, const fgsf_network *net,
-                         double *loss, float *gradient) {
+// Runs the problem on its first pairs and copies the gradient out.
+static fgsf_status solve(fgsf_device *device, const check_data *data, int pairs,
+                         const fgsf_network *net, double *loss, float *gradient) {
     const fgsf_network_shape *shape = fgsf_network_get_shape(net);
     fgsf_bellman_params params = fgsf_bellman_default_params(shape);
-    params.max_pairs = PAIRS;
-    fgsf_batch batch = {.pairs = PAIRS,
+    params.max_pairs = pairs;
+    fgsf_batch batch = {.pairs = pairs,
                         .s = data->s,
                         .a = data->a,
                         .y = data->y,
@@ -82,7 +84,7 @@ fgsf_status fgsf_device_check(fgsf_device *device, double limit, double *error) 
     fgsf_network *net = NULL;
     check_data *data = malloc(sizeof *data);
     float *gradients = malloc(2 * size * sizeof *gradients);
-    double loss[2] = {0};
+    double loss[2] = {0}, largest = 0.0;
     fgsf_status status = data && gradients ? fgsf_network_create(&shape, &net)
                                            : fgsf_fail(FGSF_ERR_MEMORY, "no memory for a check");
     if (status == FGSF_OK) {
@@ -91,22 +93,24 @@ fgsf_status fgsf_device_check(fgsf_device *device, double limit, double *error) 
     if (status == FGSF_OK) {
         fgsf_network_init(net, FGSF_UNIFORM_FAN_IN, &rng);
         draw(data, &rng);
-        status = solve(device, data, net, &loss[0], gradients);
     }
-    if (status == FGSF_OK) {
-        status = solve(cpu, data, net, &loss[1], gradients + size);
+    for (int k = 0; k < 2 && status == FGSF_OK; k++) {
+        status = solve(device, data, batches[k], net, &loss[0], gradients);
+        if (status == FGSF_OK) {
+            status = solve(cpu, data, batches[k], net, &loss[1], gradients + size);
+        }
+        if (status == FGSF_OK) {
+            largest = fmax(largest, compare(loss, gradients, gradients + size, size));
+        }
     }
-    if (status == FGSF_OK) {
-        double largest = compare(loss, gradients, gradients + size, size);
-        if (error) {
-            *error = largest;
-        }
-        if (!(largest <= limit)) {
-            status = fgsf_fail(FGSF_ERR_UNSUPPORTED,
-                               "device: loss or gradient on %s differ from the CPU's by %.3g, more "
-                               "than %.3g",
-                               fgsf_device_description(device), largest, limit);
-        }
+    if (status == FGSF_OK && error) {
+        *error = largest;
+    }
+    if (status == FGSF_OK && !(largest <= limit)) {
+        status = fgsf_fail(FGSF_ERR_UNSUPPORTED,
+                           "device: loss or gradient on %s differ from the CPU's by %.3g, more "
+                           "than %.3g",
+                           fgsf_device_description(device), largest, limit);
     }
     fgsf_network_free(net);
     fgsf_device_free(cpu);
