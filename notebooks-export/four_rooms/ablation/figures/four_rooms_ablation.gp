@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_ablation.gp
 NAME = 'four_rooms_ablation'
 DATA = 'four_rooms_ablation.csv'
-TITLE = 'four_rooms (clean): gradient ablation, mean and 95 % interval, n = 3 seeds [smoke]'
+TITLE = 'four_rooms (clean): gradient ablation, mean and 95 % interval, n = 5 seeds'
 WIDTH = 1301
 HEIGHT = 320
 SERIES_COLUMN = 'method'

@@ -1,15 +1,15 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_cumulative.gp
 NAME = 'four_rooms_cumulative'
 DATA = 'four_rooms_cumulative.csv'
-TITLE = 'four_rooms (clean): cumulative reward while training, mean and 95 % interval, n = 5 seeds'
+TITLE = 'four_rooms (clean): cumulative reward while training, mean and 95 % interval, n = 5 to 20 seeds'
 WIDTH = 1090
 HEIGHT = 670
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'task'
 array PANEL[6] = ['0', '1', '2', '3', '4', '5']
 PANEL_WORD = 'task '
-array SERIES[4] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql']
-array COLOUR[4] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2']
+array SERIES[5] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql', 'fg-sfrql-random']
+array COLOUR[5] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2', '#009E73']
 XSCALE = 1000
 XLABEL = 'steps on the task (thousands)'
 XCOLUMN = 'step'

@@ -1,15 +1,15 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_diagnostics.gp
 NAME = 'four_rooms_diagnostics'
 DATA = 'four_rooms_diagnostics.csv'
-TITLE = 'four_rooms (clean): residual, gradient norm and errors while training, n = 5 seeds'
+TITLE = 'four_rooms (clean): residual, gradient norm and errors while training, n = 5 to 20 seeds'
 WIDTH = 1080
 HEIGHT = 790
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 array PANEL[3] = ['Bellman residual (held-out transitions)', 'gradient norm', 'error of the reward weights w']
 PANEL_WORD = ''
-array SERIES[4] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql']
-array COLOUR[4] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2']
+array SERIES[5] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql', 'fg-sfrql-random']
+array COLOUR[5] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2', '#009E73']
 XSCALE = 1000
 XLABEL = 'training steps, all tasks (thousands)'
 XCOLUMN = 'step'

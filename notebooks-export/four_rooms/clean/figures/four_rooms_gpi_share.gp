@@ -1,15 +1,15 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_gpi_share.gp
 NAME = 'four_rooms_gpi_share'
 DATA = 'four_rooms_gpi_share.csv'
-TITLE = 'four_rooms (clean): how often another task''s policy is the best in GPI, n = 5 seeds'
+TITLE = 'four_rooms (clean): how often another task''s policy is the best in GPI, n = 5 to 20 seeds'
 WIDTH = 900
 HEIGHT = 450
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 array PANEL[1] = ['GPI share']
 PANEL_WORD = ''
-array SERIES[2] = ['sfrql', 'fg-sfrql']
-array COLOUR[2] = ['#56B4E9', '#0072B2']
+array SERIES[3] = ['sfrql', 'fg-sfrql', 'fg-sfrql-random']
+array COLOUR[3] = ['#56B4E9', '#0072B2', '#009E73']
 XSCALE = 1000
 XLABEL = 'training steps, all tasks (thousands)'
 XCOLUMN = 'step'

@@ -1,17 +1,17 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_improvement.gp
 NAME = 'four_rooms_improvement'
 DATA = 'four_rooms_improvement.csv'
-TITLE = 'four_rooms (clean): probability of improvement, 95 % interval, n = 5 seeds'
-WIDTH = 1337
-HEIGHT = 290
+TITLE = 'four_rooms (clean): probability of improvement, 95 % interval, n = 5 to 20 seeds'
+WIDTH = 1402
+HEIGHT = 320
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 array PANEL[3] = ['final return', 'zero-shot return', 'cumulative reward']
 PANEL_WORD = ''
-array SERIES[4] = ['fg-sfrql > sfrql', 'fg-dqn > dqn', 'fg-sfrql > dqn', 'fg-sfrql > fg-dqn']
-array COLOUR[4] = ['#56B4E9', '#E69F00', '#E69F00', '#D55E00']
+array SERIES[5] = ['fg-sfrql > sfrql', 'fg-dqn > dqn', 'fg-sfrql > dqn', 'fg-sfrql > fg-dqn', 'fg-sfrql > fg-sfrql-random']
+array COLOUR[5] = ['#56B4E9', '#E69F00', '#E69F00', '#D55E00', '#009E73']
 array XLABELS[3] = ['P(left beats right)', 'P(left beats right)', 'P(left beats right)']
-LEFT = 157.4
+LEFT = 222.2
 ROWS = 1
 COLS = 3
 REFERENCE = 1

@@ -1,15 +1,15 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_zero_shot.gp
 NAME = 'four_rooms_zero_shot'
 DATA = 'four_rooms_zero_shot.csv'
-TITLE = 'four_rooms (clean): zero-shot return on held-out tasks, n = 5 seeds'
-WIDTH = 1010
+TITLE = 'four_rooms (clean): zero-shot return on held-out tasks, n = 5 to 20 seeds'
+WIDTH = 1160
 HEIGHT = 500
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'task'
 array PANEL[10] = ['h0', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'h7', 'h8', 'h9']
 PANEL_WORD = ''
-array SERIES[4] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql']
-array COLOUR[4] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2']
+array SERIES[5] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql', 'fg-sfrql-random']
+array COLOUR[5] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2', '#009E73']
 XLABEL = 'held-out task, never trained on'
 YLABEL = 'undiscounted return per episode (true, epsilon 0)'
 PAPER = 0

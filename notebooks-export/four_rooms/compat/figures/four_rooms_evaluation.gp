@@ -2,14 +2,14 @@
 NAME = 'four_rooms_evaluation'
 DATA = 'four_rooms_evaluation.csv'
 TITLE = 'four_rooms (compat): final evaluation, mean and 95 % interval, n = 5 seeds'
-WIDTH = 860
+WIDTH = 890
 HEIGHT = 500
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'task'
 array PANEL[6] = ['0', '1', '2', '3', '4', '5']
 PANEL_WORD = ''
-array SERIES[4] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql']
-array COLOUR[4] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2']
+array SERIES[6] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql', 'fg-sfrql-random', 'fg-sfrql-average']
+array COLOUR[6] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2', '#009E73', '#CC79A7']
 XLABEL = 'task'
 YLABEL = 'undiscounted return per episode (protocols differ, see the table)'
 PAPER = 1

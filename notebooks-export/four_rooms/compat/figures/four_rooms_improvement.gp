@@ -2,16 +2,16 @@
 NAME = 'four_rooms_improvement'
 DATA = 'four_rooms_improvement.csv'
 TITLE = 'four_rooms (compat): probability of improvement, 95 % interval, n = 5 seeds'
-WIDTH = 1337
-HEIGHT = 290
+WIDTH = 1409
+HEIGHT = 350
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 array PANEL[3] = ['final return', 'zero-shot return', 'cumulative reward']
 PANEL_WORD = ''
-array SERIES[4] = ['fg-sfrql > sfrql', 'fg-dqn > dqn', 'fg-sfrql > dqn', 'fg-sfrql > fg-dqn']
-array COLOUR[4] = ['#56B4E9', '#E69F00', '#E69F00', '#D55E00']
+array SERIES[6] = ['fg-sfrql > sfrql', 'fg-dqn > dqn', 'fg-sfrql > dqn', 'fg-sfrql > fg-dqn', 'fg-sfrql > fg-sfrql-random', 'fg-sfrql > fg-sfrql-average']
+array COLOUR[6] = ['#56B4E9', '#E69F00', '#E69F00', '#D55E00', '#009E73', '#CC79A7']
 array XLABELS[3] = ['P(left beats right)', 'P(left beats right)', 'P(left beats right)']
-LEFT = 157.4
+LEFT = 229.4
 ROWS = 1
 COLS = 3
 REFERENCE = 1

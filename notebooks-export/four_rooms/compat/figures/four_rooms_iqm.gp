@@ -2,16 +2,16 @@
 NAME = 'four_rooms_iqm'
 DATA = 'four_rooms_iqm.csv'
 TITLE = 'four_rooms (compat): interquartile mean over seeds and tasks, 95 % interval, n = 5 seeds'
-WIDTH = 1272
-HEIGHT = 290
+WIDTH = 1330
+HEIGHT = 350
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 array PANEL[3] = ['trained tasks', 'held-out tasks', 'while training']
 PANEL_WORD = ''
-array SERIES[4] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql']
-array COLOUR[4] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2']
+array SERIES[6] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql', 'fg-sfrql-random', 'fg-sfrql-average']
+array COLOUR[6] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2', '#009E73', '#CC79A7']
 array XLABELS[3] = ['IQM of the return', 'IQM of the return', 'IQM of the cumulative reward']
-LEFT = 92.6
+LEFT = 150.2
 ROWS = 1
 COLS = 3
 REFERENCE = 0

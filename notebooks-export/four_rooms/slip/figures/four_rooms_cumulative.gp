@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_cumulative.gp
 NAME = 'four_rooms_cumulative'
 DATA = 'four_rooms_cumulative.csv'
-TITLE = 'four_rooms (clean): cumulative reward while training, mean and 95 % interval, n = 5 seeds'
+TITLE = 'four_rooms (clean): cumulative reward while training, mean and 95 % interval, n = 20 seeds'
 WIDTH = 1090
 HEIGHT = 670
 SERIES_COLUMN = 'method'

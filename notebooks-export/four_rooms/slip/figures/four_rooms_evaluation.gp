@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_evaluation.gp
 NAME = 'four_rooms_evaluation'
 DATA = 'four_rooms_evaluation.csv'
-TITLE = 'four_rooms (clean): final evaluation, mean and 95 % interval, n = 5 seeds'
+TITLE = 'four_rooms (clean): final evaluation, mean and 95 % interval, n = 20 seeds'
 WIDTH = 860
 HEIGHT = 500
 SERIES_COLUMN = 'method'

@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_improvement.gp
 NAME = 'four_rooms_improvement'
 DATA = 'four_rooms_improvement.csv'
-TITLE = 'four_rooms (clean): probability of improvement, 95 % interval, n = 5 seeds'
+TITLE = 'four_rooms (clean): probability of improvement, 95 % interval, n = 20 seeds'
 WIDTH = 1330
 HEIGHT = 200
 SERIES_COLUMN = 'method'

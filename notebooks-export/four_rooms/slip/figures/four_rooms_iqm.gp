@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_iqm.gp
 NAME = 'four_rooms_iqm'
 DATA = 'four_rooms_iqm.csv'
-TITLE = 'four_rooms (clean): interquartile mean over seeds and tasks, 95 % interval, n = 5 seeds'
+TITLE = 'four_rooms (clean): interquartile mean over seeds and tasks, 95 % interval, n = 20 seeds'
 WIDTH = 1272
 HEIGHT = 230
 SERIES_COLUMN = 'method'

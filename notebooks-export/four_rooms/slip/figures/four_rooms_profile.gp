@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_profile.gp
 NAME = 'four_rooms_profile'
 DATA = 'four_rooms_profile.csv'
-TITLE = 'four_rooms (clean): performance profile, n = 5 seeds'
+TITLE = 'four_rooms (clean): performance profile, n = 20 seeds'
 WIDTH = 1040
 HEIGHT = 450
 SERIES_COLUMN = 'method'

@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_zero_shot.gp
 NAME = 'four_rooms_zero_shot'
 DATA = 'four_rooms_zero_shot.csv'
-TITLE = 'four_rooms (clean): zero-shot return on held-out tasks, n = 5 seeds'
+TITLE = 'four_rooms (clean): zero-shot return on held-out tasks, n = 20 seeds'
 WIDTH = 860
 HEIGHT = 500
 SERIES_COLUMN = 'method'
