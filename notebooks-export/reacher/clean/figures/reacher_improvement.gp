@@ -2,16 +2,16 @@
 NAME = 'reacher_improvement'
 DATA = 'reacher_improvement.csv'
 TITLE = 'reacher (clean): probability of improvement, 95 % interval, n = 1 seed [smoke]'
-WIDTH = 1330
-HEIGHT = 200
+WIDTH = 1337
+HEIGHT = 290
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 array PANEL[3] = ['final return', 'zero-shot return', 'cumulative reward']
 PANEL_WORD = ''
-array SERIES[1] = ['fg-sfrql > sfrql']
-array COLOUR[1] = ['#56B4E9']
+array SERIES[4] = ['fg-sfrql > sfrql', 'fg-dqn > dqn', 'fg-sfrql > dqn', 'fg-sfrql > fg-dqn']
+array COLOUR[4] = ['#56B4E9', '#E69F00', '#E69F00', '#D55E00']
 array XLABELS[3] = ['P(left beats right)', 'P(left beats right)', 'P(left beats right)']
-LEFT = 150.2
+LEFT = 157.4
 ROWS = 1
 COLS = 3
 REFERENCE = 1

@@ -3,13 +3,13 @@ NAME = 'reacher_iqm'
 DATA = 'reacher_iqm.csv'
 TITLE = 'reacher (clean): interquartile mean over seeds and tasks, 95 % interval, n = 1 seed [smoke]'
 WIDTH = 1272
-HEIGHT = 230
+HEIGHT = 290
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 array PANEL[3] = ['trained tasks', 'held-out tasks', 'while training']
 PANEL_WORD = ''
-array SERIES[2] = ['sfrql', 'fg-sfrql']
-array COLOUR[2] = ['#56B4E9', '#0072B2']
+array SERIES[4] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql']
+array COLOUR[4] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2']
 array XLABELS[3] = ['IQM of the return', 'IQM of the return', 'IQM of the cumulative reward']
 LEFT = 92.6
 ROWS = 1
