@@ -80,9 +80,6 @@ static void forget_programs(fgsf_gpe *gpe) {
 }
 
 static fgsf_status add_program(fgsf_gpe *gpe, int rows, int outputs) {
-    if (gpe->num_programs == MAX_PROGRAMS) {
-        forget_programs(gpe);
-    }
     forward_program *fp = &gpe->programs[gpe->num_programs];
     fgsf_status status = build_program(gpe, rows, outputs, fp);
     if (status != FGSF_OK) {
@@ -101,19 +98,20 @@ static int bucket_of(const fgsf_gpe *gpe, int rows) {
 // device, so that no later step has to build one.
 static fgsf_status find_program(fgsf_gpe *gpe, int rows, int outputs, forward_program **out) {
     int bucket = bucket_of(gpe, rows);
-    fgsf_status status = FGSF_OK;
     *out = look_up(gpe, bucket, outputs);
+    if (*out) {
+        return FGSF_OK;
+    }
     bool all = gpe->device->num_backends == 1;
-    if (!*out && all && gpe->num_programs + FGSF_MAX_BUCKETS > MAX_PROGRAMS) {
+    int first = all ? gpe->max_rows : rows, last = all ? 1 : rows;
+    if (gpe->num_programs + (all ? FGSF_MAX_BUCKETS : 1) > MAX_PROGRAMS) {
         forget_programs(gpe);
     }
-    for (int r = gpe->max_rows; r >= 1 && status == FGSF_OK && !*out && all; r--) {
+    fgsf_status status = FGSF_OK;
+    for (int r = first; r >= last && status == FGSF_OK; r--) {
         if (!look_up(gpe, bucket_of(gpe, r), outputs)) {
             status = add_program(gpe, bucket_of(gpe, r), outputs);
         }
-    }
-    if (status == FGSF_OK && !*out && !all) {
-        status = add_program(gpe, bucket, outputs);
     }
     *out = look_up(gpe, bucket, outputs);
     return status;
