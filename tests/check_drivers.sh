@@ -184,6 +184,7 @@ refuse "no_method" four_rooms --out new --methods no_method
 refuse "nothing to run" averaging --out new --methods dqn
 refuse "Z9" gradient_ablation --out new --cells A0,Z9
 refuse "--cells" gradient_ablation --out new --cells ,
+refuse "nope" averaging --out new --cells slip0.1,nope
 refuse "compat" gradient_ablation --out new --cells A0 --preset compat
 refuse "cell A0" gradient_ablation --out new --cells A0 --set sf.target_mode=none
 refuse "'file'" "${one[@]}" --out file
