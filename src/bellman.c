@@ -10,9 +10,11 @@
 
 #include "program.h"
 
-// One graph, for batches of up to `pairs` pairs.
+// One graph, for batches of up to `pairs` pairs with up to `pairs * spread` next states in all. Samples of a
+// pair that are the same state share one row: the network is evaluated, and differentiated, once for each
+// state, and the samples take their x from it.
 typedef struct bucket_program {
-    int pairs;
+    int pairs, spread;
     fgsf_program program;
     fgsf_leaves online; // differentiated
     fgsf_leaves frozen; // the detached target: same memory as online, or the target network's
@@ -23,14 +25,15 @@ typedef struct bucket_program {
 // The host memory that the graphs read. Graphs of different sizes read from the same arrays.
 typedef struct inputs {
     ggml_backend_buffer_t buffer;
-    float *s;           // (B + B n, input): the states, then the next states
+    float *s;           // (B + B spread, input): the states, then the next states
     float *y;           // (B, F): target without bootstrap, averaged over the samples
     float *error_coef;  // (B, n): discount / number of samples, in the error factor
     float *grad_coef;   // (B, n): the same in the gradient factor
     float *weight;      // (B): row weight times loss factor
     float *one;         // the gradient of the loss with respect to itself
-    int32_t *take;      // (B + B n): row of (s, a) in x seen as ((B + B n) A, F)
+    int32_t *take;      // (B + B n): row of (s, a) in x seen as ((B + B spread) A, F)
     int32_t *take_next; // (B, n): the same for the next states alone
+    int32_t *row;       // (B, n): where the sample stands among the next states
 } inputs;
 
 struct fgsf_bellman {
@@ -39,8 +42,9 @@ struct fgsf_bellman {
     ggml_gallocr_t scratch;
     fgsf_network *gradient; // a network's flat buffer holds the gradient
     inputs in;
-    int num_programs;
-    bucket_program programs[FGSF_MAX_BUCKETS];
+    double flops; // of the last run
+    int num_programs, room;
+    bucket_program *programs;
 };
 
 fgsf_bellman_params fgsf_bellman_default_params(const fgsf_network_shape *shape) {
@@ -134,6 +138,7 @@ static fgsf_status allocate_inputs(fgsf_bellman *bellman) {
         {(void **)&in->one, 1},
         {(void **)&in->take, pairs + next},
         {(void **)&in->take_next, next},
+        {(void **)&in->row, next},
     };
     size_t total = 0;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
@@ -169,13 +174,13 @@ static struct ggml_tensor *as_rows(struct ggml_context *ctx, struct ggml_tensor 
     return columns == 1 ? ggml_reshape_2d(ctx, t, rows, 1) : ggml_reshape_2d(ctx, t, columns, rows);
 }
 
-// x(s, a) for every row of `states`: (rows, F).
+// x(s, a) for the rows and actions in `take`: (takes, F).
 static struct ggml_tensor *select_actions(struct ggml_context *ctx, const fgsf_bellman_params *p,
                                           const fgsf_leaves *leaves, struct ggml_tensor *states,
                                           struct ggml_tensor *take) {
     struct ggml_tensor *x = fgsf_leaves_forward(ctx, leaves, p->shape.activation, states);
     x = ggml_reshape_2d(ctx, x, p->shape.features, p->shape.actions * states->ne[1]);
-    return as_rows(ctx, ggml_get_rows(ctx, x, take), p->shape.features, states->ne[1]);
+    return as_rows(ctx, ggml_get_rows(ctx, x, take), p->shape.features, take->ne[0]);
 }
 
 static struct ggml_tensor *rows(struct ggml_context *ctx, struct ggml_tensor *t, int64_t first,
@@ -208,15 +213,16 @@ typedef struct input_leaves {
 } input_leaves;
 
 static input_leaves create_input_leaves(struct ggml_context *ctx, const fgsf_bellman *bellman,
-                                        int pairs) {
+                                        int pairs, int spread) {
     const inputs *in = &bellman->in;
     int next = pairs * bellman->params.samples, input = bellman->params.shape.input;
+    int states = pairs * spread;
     int features = bellman->params.shape.features;
     ggml_backend_buffer_t b = in->buffer;
     input_leaves leaves = {
         .s = leaf(ctx, b, GGML_TYPE_F32, input, pairs, in->s),
-        .s_next = leaf(ctx, b, GGML_TYPE_F32, input, next, in->s + (size_t)pairs * (size_t)input),
-        .all = leaf(ctx, b, GGML_TYPE_F32, input, pairs + next, in->s),
+        .s_next = leaf(ctx, b, GGML_TYPE_F32, input, states, in->s + (size_t)pairs * (size_t)input),
+        .all = leaf(ctx, b, GGML_TYPE_F32, input, pairs + states, in->s),
         .y = leaf(ctx, b, GGML_TYPE_F32, features, pairs, in->y),
         .error_coef = leaf(ctx, b, GGML_TYPE_F32, 1, next, in->error_coef),
         .grad_coef = leaf(ctx, b, GGML_TYPE_F32, 1, next, in->grad_coef),
@@ -305,9 +311,9 @@ static void place_gradients(fgsf_bellman *bellman, bucket_program *bp) {
     }
 }
 
-static fgsf_status build_program(fgsf_bellman *bellman, int pairs, bucket_program *bp) {
+static fgsf_status build_program(fgsf_bellman *bellman, int pairs, int spread, bucket_program *bp) {
     const fgsf_bellman_params *p = &bellman->params;
-    *bp = (bucket_program){.pairs = pairs};
+    *bp = (bucket_program){.pairs = pairs, .spread = spread};
     fgsf_status status = fgsf_program_begin(&bp->program, true);
     if (status != FGSF_OK) {
         return status;
@@ -316,7 +322,7 @@ static fgsf_status build_program(fgsf_bellman *bellman, int pairs, bucket_progra
     struct ggml_cgraph *graph = bp->program.graph;
     bp->online = fgsf_leaves_create(ctx, bellman->gradient, true); // bound anew before each run
     bp->frozen = fgsf_leaves_create(ctx, bellman->gradient, false);
-    input_leaves in = create_input_leaves(ctx, bellman, pairs);
+    input_leaves in = create_input_leaves(ctx, bellman, pairs, spread);
     struct ggml_tensor *objective;
     if (is_surrogate(p)) {
         objective = surrogate(ctx, p, bp, &in, &bp->loss);
@@ -338,16 +344,43 @@ static fgsf_status build_program(fgsf_bellman *bellman, int pairs, bucket_progra
     return fgsf_program_finish(&bp->program, bellman->device, bellman->scratch);
 }
 
-static fgsf_status find_program(fgsf_bellman *bellman, int pairs, bucket_program **out) {
-    int bucket = fgsf_bucket(bellman->device, pairs);
+// Makes room for one more graph.
+static fgsf_status grow_programs(fgsf_bellman *bellman) {
+    if (bellman->num_programs < bellman->room) {
+        return FGSF_OK;
+    }
+    int room = 2 * bellman->room + 16;
+    bucket_program *more = realloc(bellman->programs, (size_t)room * sizeof *more);
+    if (!more) {
+        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a graph");
+    }
+    bellman->programs = more;
+    bellman->room = room;
+    return FGSF_OK;
+}
+
+static int half(int spread) {
+    return (spread + 1) / 2;
+}
+
+// Finds or builds the graph for `pairs` pairs with `next` different next states.
+static fgsf_status find_program(fgsf_bellman *bellman, int pairs, int next, bucket_program **out) {
+    int bucket = fgsf_bucket(bellman->device, pairs), spread = bellman->params.samples;
+    while (spread > 1 && bucket * half(spread) >= next) {
+        spread = half(spread);
+    }
     for (int i = 0; i < bellman->num_programs; i++) {
-        if (bellman->programs[i].pairs == bucket) {
+        if (bellman->programs[i].pairs == bucket && bellman->programs[i].spread == spread) {
             *out = &bellman->programs[i];
             return FGSF_OK;
         }
     }
+    fgsf_status status = grow_programs(bellman);
+    if (status != FGSF_OK) {
+        return status;
+    }
     bucket_program *bp = &bellman->programs[bellman->num_programs];
-    fgsf_status status = build_program(bellman, bucket, bp);
+    status = build_program(bellman, bucket, spread, bp);
     if (status != FGSF_OK) {
         fgsf_program_free(&bp->program);
         return status;
@@ -355,6 +388,33 @@ static fgsf_status find_program(fgsf_bellman *bellman, int pairs, bucket_program
     bellman->num_programs++;
     *out = bp;
     return FGSF_OK;
+}
+
+static void forget_programs(fgsf_bellman *bellman) {
+    for (int i = 0; i < bellman->num_programs; i++) {
+        fgsf_program_free(&bellman->programs[i].program);
+    }
+    bellman->num_programs = 0;
+}
+
+// Builds the largest graph and, where that takes no memory of a device, all others at once: no later step
+// has to build one. A graph that needs more scratch memory than those before it would leave them with
+// pointers to the old one, so then all are built again in what is there.
+static fgsf_status build_programs(fgsf_bellman *bellman) {
+    const fgsf_bellman_params *p = &bellman->params;
+    bool all = bellman->device->num_backends == 1;
+    size_t scratch = 0;
+    fgsf_status status = FGSF_OK;
+    forget_programs(bellman);
+    for (int pairs = p->max_pairs; pairs >= (all ? 1 : p->max_pairs); pairs--) {
+        for (int n = p->samples; n >= 1 && status == FGSF_OK; n = all && n > 1 ? half(n) : 0) {
+            bucket_program *bp;
+            status = find_program(bellman, pairs, fgsf_bucket(bellman->device, pairs) * n, &bp);
+            scratch = scratch ? scratch : ggml_gallocr_get_buffer_size(bellman->scratch, 0);
+        }
+    }
+    bool grown = ggml_gallocr_get_buffer_size(bellman->scratch, 0) > scratch;
+    return status == FGSF_OK && grown ? build_programs(bellman) : status;
 }
 
 fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *params,
@@ -374,14 +434,8 @@ fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *
     if (status == FGSF_OK) {
         status = allocate_inputs(bellman);
     }
-    bucket_program *largest;
     if (status == FGSF_OK) {
-        status = find_program(bellman, params->max_pairs, &largest);
-    }
-    // The others at once too, where that takes no memory of a device: no later step has to build one.
-    for (int pairs = params->max_pairs; pairs >= 1 && device->num_backends == 1; pairs--) {
-        bucket_program *other;
-        status = status == FGSF_OK ? find_program(bellman, pairs, &other) : status;
+        status = build_programs(bellman);
     }
     if (status != FGSF_OK) {
         fgsf_bellman_free(bellman);
@@ -395,9 +449,8 @@ void fgsf_bellman_free(fgsf_bellman *bellman) {
     if (!bellman) {
         return;
     }
-    for (int i = 0; i < bellman->num_programs; i++) {
-        fgsf_program_free(&bellman->programs[i].program);
-    }
+    forget_programs(bellman);
+    free(bellman->programs);
     ggml_gallocr_free(bellman->scratch);
     ggml_backend_buffer_free(bellman->in.buffer);
     fgsf_network_free(bellman->gradient);
@@ -480,26 +533,38 @@ static void load_targets(fgsf_bellman *bellman, const fgsf_batch *batch, double 
     }
 }
 
-// Copies a batch into the graphs' inputs. Rows up to the bucket's size are padding: weight 0, and
-// zeros everywhere else, since 0 times what an earlier batch left there may be no number.
-static void load_batch(fgsf_bellman *bellman, const fgsf_batch *batch, int bucket, double factor) {
+// Copies the states into the graphs' inputs, the next states at their final place behind a bucket of
+// pairs; returns how many next states there are.
+static int load_states(fgsf_bellman *bellman, const fgsf_batch *batch) {
+    int pairs = batch->pairs, bucket = fgsf_bucket(bellman->device, pairs);
+    int n = bellman->params.samples;
+    size_t input = (size_t)bellman->params.shape.input;
+    inputs *in = &bellman->in;
+    memcpy(in->s, batch->s, (size_t)pairs * input * sizeof(float));
+    memset(in->s + (size_t)pairs * input, 0, (size_t)(bucket - pairs) * input * sizeof(float));
+    return fgsf_distinct_rows(batch->s_next, pairs * n, n, input, in->s + (size_t)bucket * input,
+                              in->row);
+}
+
+// Completes the inputs of a graph. Rows up to its size are padding: weight 0, and zeros everywhere
+// else, since 0 times what an earlier batch left there may be no number.
+static void load_batch(fgsf_bellman *bellman, const fgsf_batch *batch, const bucket_program *bp,
+                       int next, double factor) {
     const fgsf_bellman_params *p = &bellman->params;
     inputs *in = &bellman->in;
     int n = p->samples, pairs = batch->pairs, actions = p->shape.actions;
+    int bucket = bp->pairs, states = bp->pairs * bp->spread;
     size_t input = (size_t)p->shape.input;
-    float *s_next = in->s + (size_t)bucket * input;
-    memcpy(in->s, batch->s, (size_t)pairs * input * sizeof(float));
-    memset(in->s + (size_t)pairs * input, 0, (size_t)(bucket - pairs) * input * sizeof(float));
-    memcpy(s_next, batch->s_next, (size_t)(pairs * n) * input * sizeof(float));
-    memset(s_next + (size_t)(pairs * n) * input, 0,
-           (size_t)((bucket - pairs) * n) * input * sizeof(float));
+    memset(in->s + (size_t)(bucket + next) * input, 0,
+           (size_t)(states - next) * input * sizeof(float));
     for (int b = 0; b < bucket; b++) {
         in->take[b] = b * actions + (b < pairs ? batch->a[b] : 0);
     }
     for (int i = 0; i < bucket * n; i++) {
+        int row = i < pairs * n ? in->row[i] : states - 1;
         int action = i < pairs * n ? batch->a_next[i] : 0;
-        in->take[bucket + i] = (bucket + i) * actions + action;
-        in->take_next[i] = i * actions + action;
+        in->take[bucket + i] = (bucket + row) * actions + action;
+        in->take_next[i] = row * actions + action;
     }
     load_targets(bellman, batch, factor);
     size_t padding = (size_t)(bucket - pairs), features = (size_t)p->shape.features;
@@ -522,6 +587,20 @@ static void collect_gradients(fgsf_bellman *bellman, const bucket_program *bp) {
     }
 }
 
+// Operations of the matrix products of one run.
+static double count_flops(const fgsf_bellman_params *p, double pairs, double next) {
+    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
+    int num_layers = fgsf_network_layers(&p->shape, layers);
+    double all = 0.0, first = (double)layers[0].in * layers[0].out;
+    for (int l = 0; l < num_layers; l++) {
+        all += (double)layers[l].in * layers[l].out;
+    }
+    double online = p->grad_mix > 0.0 ? pairs + next : pairs;
+    double frozen = is_surrogate(p) ? pairs + next : p->grad_mix < 1.0 ? next : 0.0;
+    // forward of both, then the gradient of the online rows for weights and for hidden inputs
+    return 2.0 * ((online + frozen) * all + online * all + online * (all - first));
+}
+
 fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
                              const fgsf_network *net, const fgsf_network *target, double *loss) {
     const fgsf_bellman_params *p = &bellman->params;
@@ -536,15 +615,17 @@ fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
     if (status == FGSF_OK && target) {
         status = fgsf_network_require(target, &p->shape, "bellman: the target network");
     }
-    bucket_program *bp;
-    if (status == FGSF_OK) {
-        status = find_program(bellman, batch->pairs, &bp);
+    if (status != FGSF_OK) {
+        return status;
     }
+    bucket_program *bp;
+    int next = load_states(bellman, batch);
+    status = find_program(bellman, batch->pairs, next, &bp);
     if (status != FGSF_OK) {
         return status;
     }
     double denominator = batch->denominator > 0.0 ? batch->denominator : batch->pairs;
-    load_batch(bellman, batch, bp->pairs,
+    load_batch(bellman, batch, bp, next,
                fgsf_loss_factor(p->loss_scale, denominator, p->shape.features, p->shape.actions));
     fgsf_leaves_bind(&bp->online, net);
     fgsf_leaves_bind(&bp->frozen, target ? target : net);
@@ -553,6 +634,7 @@ fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
         return status;
     }
     collect_gradients(bellman, bp);
+    bellman->flops = count_flops(p, batch->pairs, next);
     if (loss) {
         float value;
         ggml_backend_tensor_get(bp->loss, &value, 0, sizeof value);
@@ -565,17 +647,6 @@ const float *fgsf_bellman_gradient(const fgsf_bellman *bellman) {
     return fgsf_network_parameters(bellman->gradient);
 }
 
-double fgsf_bellman_flops(const fgsf_bellman *bellman, int pairs) {
-    const fgsf_bellman_params *p = &bellman->params;
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
-    int num_layers = fgsf_network_layers(&p->shape, layers);
-    double all = 0.0, first = (double)layers[0].in * layers[0].out;
-    for (int l = 0; l < num_layers; l++) {
-        all += (double)layers[l].in * layers[l].out;
-    }
-    double next = (double)pairs * p->samples;
-    double online = p->grad_mix > 0.0 ? pairs + next : pairs;
-    double frozen = is_surrogate(p) ? pairs + next : p->grad_mix < 1.0 ? next : 0.0;
-    // forward of both, then the gradient of the online rows for weights and for hidden inputs
-    return 2.0 * ((online + frozen) * all + online * all + online * (all - first));
+double fgsf_bellman_flops(const fgsf_bellman *bellman) {
+    return bellman->flops;
 }

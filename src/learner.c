@@ -32,7 +32,10 @@ static bool allocate_batch(fgsf_batch_arrays *b, size_t pairs, size_t samples, s
     b->discount = calloc(pairs * samples, sizeof(float));
     b->weight = calloc(pairs, sizeof(float));
     b->present = calloc(pairs, sizeof(int32_t));
-    return b->s && b->a && b->y && b->s_next && b->a_next && b->discount && b->weight && b->present;
+    b->states = calloc(pairs * samples * input, sizeof(float));
+    b->row = calloc(pairs * samples, sizeof(int32_t));
+    return b->s && b->a && b->y && b->s_next && b->a_next && b->discount && b->weight &&
+           b->present && b->states && b->row;
 }
 
 static void free_batch(fgsf_batch_arrays *b) {
@@ -44,6 +47,8 @@ static void free_batch(fgsf_batch_arrays *b) {
     free(b->discount);
     free(b->weight);
     free(b->present);
+    free(b->states);
+    free(b->row);
 }
 
 static bool allocate_tables(float **tables, int count, size_t size) {
@@ -202,7 +207,7 @@ static fgsf_status descend(fgsf_learner *l, int k, int rows, double denominator,
     fgsf_network *net = l->agent->nets[k];
     double loss = 0.0, norm = 0.0;
     fgsf_status status = fgsf_bellman_run(l->bellman, &batch, net, student->target, &loss);
-    l->flops += fgsf_bellman_flops(l->bellman, rows);
+    l->flops += fgsf_bellman_flops(l->bellman);
     if (status == FGSF_OK && !(fabs(loss) <= cfg->train.divergence_limit)) {
         status =
             fgsf_fail(FGSF_DIVERGED, "the loss of policy %d is %g, above train.divergence_limit %g",

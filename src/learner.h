@@ -28,6 +28,9 @@ typedef struct fgsf_learned {
 typedef struct fgsf_batch_arrays {
     float *s, *y, *s_next, *discount, *weight;
     int32_t *a, *a_next, *present;
+    float *states; // the different ones among each pair's s_next, which are evaluated once
+    int32_t *row;  // (pairs, samples): where the sample stands in `states`
+    int num_states;
 } fgsf_batch_arrays;
 
 typedef struct fgsf_learner {
@@ -49,7 +52,7 @@ typedef struct fgsf_learner {
     fgsf_choice *ties;       // (policies * A)
     float *select;           // (pairs, input): where the prior is chosen, if not at s'
     float *rho;              // scoring vectors handed to one evaluation
-    float **q;               // per policy (rows, rhos, A): values at s'
+    float **q;               // per policy (num_states, rhos, A): values at s'
     float **part_q;      // the same for the rows of one update, where the network has changed since
     float **select_q;    // per policy (pairs, A): values at `select`
     uint64_t *q_version; // of the network that q was computed with
@@ -68,6 +71,9 @@ int fgsf_learner_max_rows(const fgsf_config *cfg);
 
 // The parts of a step, in order. Samples the pairs to learn from; l->pairs may be none (learner_batch.c).
 void fgsf_learner_sample(fgsf_learner *learner);
+
+// Collects the different next states of the first `pairs` pairs.
+void fgsf_learner_collect_states(const fgsf_learner *learner, fgsf_batch_arrays *batch, int pairs);
 
 // Evaluates every policy in scope at the batch's next states (learner_choose.c, as what follows).
 fgsf_status fgsf_learner_evaluate(fgsf_learner *learner);

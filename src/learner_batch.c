@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "learner.h"
+#include "program.h"
 
 #define PREFETCH 8 // pairs ahead
 
@@ -76,6 +77,12 @@ void fgsf_learner_sample(fgsf_learner *l) {
             gather(l, l->pairs++, l->slots[b], l->averaging ? l->matches : &l->slots[b], present);
         }
     }
+    fgsf_learner_collect_states(l, &l->batch, l->pairs);
+}
+
+void fgsf_learner_collect_states(const fgsf_learner *l, fgsf_batch_arrays *b, int pairs) {
+    b->num_states = fgsf_distinct_rows(b->s_next, pairs * l->samples, l->samples,
+                                       (size_t)l->agent->shape.input, b->states, b->row);
 }
 
 void fgsf_learner_copy_pair(const fgsf_learner *l, const fgsf_batch_arrays *from, int b,

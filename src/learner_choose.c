@@ -35,16 +35,17 @@ static const fgsf_network *chooser(const fgsf_learner *l, int k) {
     return by_target ? l->students[k].target : l->agent->nets[k];
 }
 
-static fgsf_status evaluate(fgsf_learner *l, int k, const float *states, int rows, float *q) {
+static fgsf_status evaluate(fgsf_learner *l, int k, const fgsf_batch_arrays *batch, float *q) {
     collect_rho(l, k);
-    l->flops += fgsf_gpe_flops(l->agent->gpe, num_rho(l, k), rows);
-    return fgsf_gpe_run(l->agent->gpe, chooser(l, k), l->rho, num_rho(l, k), states, rows, q);
+    l->flops += fgsf_gpe_flops(l->agent->gpe, num_rho(l, k), batch->num_states);
+    return fgsf_gpe_run(l->agent->gpe, chooser(l, k), l->rho, num_rho(l, k), batch->states,
+                        batch->num_states, q);
 }
 
 fgsf_status fgsf_learner_evaluate(fgsf_learner *l) {
     fgsf_status status = FGSF_OK;
     for (int k = l->first; k < l->first + l->scope && status == FGSF_OK; k++) {
-        status = evaluate(l, k, l->batch.s_next, l->pairs * l->samples, l->q[k]);
+        status = evaluate(l, k, &l->batch, l->q[k]);
         l->q_version[k] = fgsf_network_version(chooser(l, k));
     }
     return status;
@@ -61,15 +62,17 @@ static fgsf_status evaluate_select(fgsf_learner *l, const float *states) {
     return status;
 }
 
-// Writes the values of policy k at the samples of one pair, averaged over those present.
-static void mean_values(const fgsf_learner *l, const float *q, int k, int task, int pair,
-                        int present, float *mean) {
+// Writes the values of policy k at the samples of one pair of `batch`, where q was evaluated, averaged
+// over those present.
+static void mean_values(const fgsf_learner *l, const fgsf_batch_arrays *batch, const float *q,
+                        int k, int task, int pair, float *mean) {
+    int present = batch->present[pair];
     int actions = l->agent->shape.actions, rhos = num_rho(l, k), slot = rho_slot(l, task);
     memset(mean, 0, (size_t)actions * sizeof(float));
     for (int p = 0; p < present; p++) {
-        const float *row = q + ((pair * l->samples + p) * rhos + slot) * actions;
+        const float *values = q + (batch->row[pair * l->samples + p] * rhos + slot) * actions;
         for (int a = 0; a < actions; a++) {
-            mean[a] += row[a] / (float)present;
+            mean[a] += values[a] / (float)present;
         }
     }
 }
@@ -112,7 +115,7 @@ static void prior_values(fgsf_learner *l, int b, bool selected) {
         if (selected) {
             memcpy(values, l->select_q[k] + b * actions, (size_t)actions * sizeof(float));
         } else {
-            mean_values(l, l->q[k], k, l->task, b, l->batch.present[b], values);
+            mean_values(l, &l->batch, l->q[k], k, l->task, b, values);
         }
     }
 }
@@ -149,18 +152,18 @@ static fgsf_status refresh(fgsf_learner *l, int k, bool whole, int count) {
         return FGSF_OK;
     }
     if (!whole) {
-        return evaluate(l, k, l->part.s_next, count * l->samples, l->part_q[k]);
+        fgsf_learner_collect_states(l, &l->part, count);
+        return evaluate(l, k, &l->part, l->part_q[k]);
     }
     l->q_version[k] = fgsf_network_version(chooser(l, k));
-    return evaluate(l, k, l->batch.s_next, count * l->samples, l->q[k]);
+    return evaluate(l, k, &l->batch, l->q[k]);
 }
 
 // Values of policy k under `task` at sample p of the j-th row of this update.
 static const float *values_at(const fgsf_learner *l, int k, int task, int j, int p) {
     bool fresh = l->q_version[k] == fgsf_network_version(chooser(l, k));
-    int pair = fresh ? l->rows[j] : j;
     const float *q = fresh ? l->q[k] : l->part_q[k];
-    int row = pair * l->samples + p;
+    int row = fresh ? l->batch.row[l->rows[j] * l->samples + p] : l->part.row[j * l->samples + p];
     return q + (row * num_rho(l, k) + rho_slot(l, task)) * l->agent->shape.actions;
 }
 
@@ -190,8 +193,8 @@ static int next_values(fgsf_learner *l, int k, int j, int p) {
     enum fgsf_next_action rule = next_action_rule(l, k);
     if (rule == FGSF_NEXT_OWN_MEAN) {
         bool fresh = l->q_version[k] == fgsf_network_version(chooser(l, k));
-        mean_values(l, fresh ? l->q[k] : l->part_q[k], k, l->task, fresh ? l->rows[j] : j,
-                    l->part.present[j], l->table);
+        mean_values(l, fresh ? &l->batch : &l->part, fresh ? l->q[k] : l->part_q[k], k, l->task,
+                    fresh ? l->rows[j] : j, l->table);
         return 1;
     }
     int task = fgsf_config_is_dqn(&l->agent->cfg) || k == l->policy ? l->task : k;

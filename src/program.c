@@ -157,6 +157,24 @@ int fgsf_bucket(const fgsf_device *device, int rows) {
     return rows < 2 ? 2 : (rows + step - 1) / step * step;
 }
 
+int fgsf_distinct_rows(const float *rows, int count, int group, size_t width, float *out,
+                       int32_t *index) {
+    int used = 0, first = 0; // of the group
+    for (int i = 0; i < count; i++) {
+        const float *row = rows + (size_t)i * width;
+        first = i % group == 0 ? used : first;
+        int at = first;
+        while (at < used && memcmp(out + (size_t)at * width, row, width * sizeof(float)) != 0) {
+            at++;
+        }
+        if (at == used) {
+            memcpy(out + (size_t)used++ * width, row, width * sizeof(float));
+        }
+        index[i] = at;
+    }
+    return used;
+}
+
 fgsf_status fgsf_program_begin(fgsf_program *program, bool with_gradients) {
     struct ggml_init_params params = {
         .mem_size = 2 * FGSF_GRAPH_NODES * ggml_tensor_overhead() +

@@ -70,6 +70,11 @@ void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph);
 // and ggml hands both one gradient.
 int fgsf_bucket(const fgsf_device *device, int rows);
 
+// Copies the rows to `out` without repetitions among `group` consecutive ones, in order; row i then stands
+// at index[i]. Returns how many were copied.
+int fgsf_distinct_rows(const float *rows, int count, int group, size_t width, float *out,
+                       int32_t *index);
+
 // Refuses a network of another shape; `what` begins the message.
 fgsf_status fgsf_network_require(const fgsf_network *net, const fgsf_network_shape *shape,
                                  const char *what);

@@ -519,12 +519,61 @@ TEST refuses_bad_batches(void) {
     PASS();
 }
 
+// The operations of a full-gradient run over this many rows: forward, weight gradient, input gradient of
+// all layers but the first.
+static double operations(int rows) {
+    double weights = 5 * 8 + 8 * 8 + 8 * 6, first = 5 * 8;
+    return 2.0 * rows * (3.0 * weights - first);
+}
+
 TEST counts_operations(void) {
     fgsf_bellman_params params = way_params(0, FGSF_RELU);
+    problem *p = problem_create(&params, 4, 3);
     fgsf_bellman *bellman = make_bellman(devices[0], &params);
-    double weights = 5 * 8 + 8 * 8 + 8 * 6, first = 5 * 8;
-    // two rows per pair: forward, weight gradient, input gradient of all layers but the first
-    ASSERT_EQ_FMT(2.0 * 2.0 * 4.0 * (3.0 * weights - first), fgsf_bellman_flops(bellman, 4), "%g");
+    result r = run(bellman, p);
+    ASSERT_EQ_FMT(operations(4 + 4), fgsf_bellman_flops(bellman), "%g");
+    free(r.gradient);
+    fgsf_bellman_free(bellman);
+    problem_free(p);
+    PASS();
+}
+
+// ---- samples that are the same state ------------------------------------------------------------
+
+// Makes sample i of every pair b the same state as sample i % (1 + (b + shift) % most); returns how many
+// different next states are left. The samples keep their own y, a' and discount.
+static int repeat_states(problem *p, int shift, int most) {
+    int n = p->params.samples, left = 0;
+    size_t input = (size_t)p->params.shape.input;
+    for (int b = 0; b < p->batch.pairs; b++) {
+        int different = 1 + (b + shift) % most;
+        float *first = p->s_next + (size_t)(b * n) * input;
+        for (int i = different; i < n; i++) {
+            memcpy(first + (size_t)i * input, first + (size_t)(i % different) * input,
+                   input * sizeof(float));
+        }
+        left += different < n ? different : n;
+    }
+    return left;
+}
+
+TEST takes_repeated_states(int way, int device) {
+    fgsf_bellman_params params = way_params(way, FGSF_SILU);
+    params.max_pairs = 40;
+    fgsf_bellman *bellman = make_bellman(devices[device], &params);
+    for (int pairs = 1; pairs <= 40; pairs += 3) { // with one graph after the other, and padding
+        for (int most = 1; most <= params.samples; most++) {
+            problem *p = problem_create(&params, pairs, (uint64_t)(100 * pairs + most));
+            int left = repeat_states(p, pairs, most);
+            result r = run(bellman, p);
+            ASSERT(error_of(p, &r) <= LIMIT);
+            if (params.grad_mix == 1.0 && params.estimator == FGSF_SHARED) {
+                ASSERT_EQ_FMT(operations(pairs + left), fgsf_bellman_flops(bellman), "%g");
+            }
+            free(r.gradient);
+            problem_free(p);
+        }
+    }
     fgsf_bellman_free(bellman);
     PASS();
 }
@@ -562,6 +611,11 @@ int main(int argc, char **argv) {
     RUN_TEST(refuses_bad_parameters);
     RUN_TEST(refuses_bad_batches);
     RUN_TEST(counts_operations);
+    for (int way = 0; way < NUM_WAYS; way++) {
+        for (int d = 0; d < 3 && ways[way].samples > 1; d++) {
+            RUN_TESTp(takes_repeated_states, way, d);
+        }
+    }
     for (int d = 0; d < 3; d++) {
         fgsf_device_free(devices[d]);
     }

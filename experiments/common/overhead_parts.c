@@ -221,8 +221,8 @@ static bool measure_shape(const fgsf_overhead_options *o, int width, int feature
         fprintf(stderr, PROGRAM ": %s\n", fgsf_last_error());
     } else {
         snprintf(name, sizeof name, "%s gradient, %dx%d", full ? "full" : "semi", width, width);
-        good = measure_part(o, &p, name, 1e-9 * fgsf_bellman_flops(p.bellman, p.batch), run_update,
-                            run_update_floor);
+        good = run_update(&p) && measure_part(o, &p, name, 1e-9 * fgsf_bellman_flops(p.bellman),
+                                              run_update, run_update_floor);
     }
     if (good && full) {
         snprintf(name, sizeof name, "evaluation, %dx%d", width, width);

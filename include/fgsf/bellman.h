@@ -36,7 +36,8 @@ typedef struct fgsf_bellman_params {
     enum fgsf_loss_scale loss_scale;
 } fgsf_bellman_params;
 
-// One batch; all arrays belong to the caller. Samples of one pair are consecutive.
+// One batch; all arrays belong to the caller. Samples of one pair are consecutive; those that are the same
+// state cost no more than one.
 typedef struct fgsf_batch {
     int pairs;
     const float *s;         // (pairs, input)
@@ -68,8 +69,8 @@ FGSF_API fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *b
 // Returns the gradient of the last run, in the layout of the network's flat buffer.
 FGSF_API const float *fgsf_bellman_gradient(const fgsf_bellman *bellman);
 
-// Returns the floating-point operations of the matrix products of one run with `pairs` pairs.
-FGSF_API double fgsf_bellman_flops(const fgsf_bellman *bellman, int pairs);
+// Returns the floating-point operations of the matrix products of the last run.
+FGSF_API double fgsf_bellman_flops(const fgsf_bellman *bellman);
 
 // Returns the factor on sum_b weight_b |delta_b|^2 for a loss scale.
 FGSF_API double fgsf_loss_factor(enum fgsf_loss_scale scale, double denominator, int features,
