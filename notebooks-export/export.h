@@ -72,7 +72,7 @@ fgsf_status csv_fail(const csv *t, size_t row, size_t col, const char *what);
 
 // ---- runs.c -------------------------------------------------------------------------------------
 
-// One run directory. A table with no columns was not there.
+// One run directory, or what a summary.csv kept of one. A table with no columns was not there.
 typedef struct run {
     const char *dir, *env, *layout, *method, *cell, *status, *preset, *version;
     long seed;
@@ -80,6 +80,8 @@ typedef struct run {
     double seconds, steps_per_task, eval_epsilon;
     const char *eval_reward;
     csv train, eval, policy_map, trajectory;
+    bool summary_only; // no directory: `ends` stands for train, means for the episodes of eval
+    csv ends;          // task, cum_reward and perhaps area at the end of each task
 } run;
 
 typedef struct corpus {
@@ -92,6 +94,11 @@ typedef struct corpus {
 // Reads everything below root except what earlier exports left there.
 fgsf_status runs_read(pool *p, const char *root, corpus *out);
 fgsf_status run_parse(pool *p, const char *path, const char *text, size_t size, run *out);
+
+// ---- summary.c ----------------------------------------------------------------------------------
+
+// Adds the runs of a summary.csv whose directories do not lie beside it.
+fgsf_status summary_read(pool *p, const char *path, corpus *out);
 
 // ---- groups.c -----------------------------------------------------------------------------------
 
@@ -130,7 +137,8 @@ typedef struct group {
 } group;
 
 fgsf_status groups_make(pool *p, const char *root, const corpus *runs, group **out, size_t *n);
-bool arm_is_plain(const arm *a); // has finished runs and belongs to no study
+bool arm_is_plain(const arm *a);      // has finished runs and belongs to no study
+const run *arm_example(const arm *a); // the first run with a directory, else the first
 const char *method_colour(const char *method);
 const char *method_paper_name(const char *method); // NULL when the paper has none
 const char *method_name(size_t i);                 // NULL behind the last
@@ -152,7 +160,7 @@ typedef struct scores {
 
 // A seed-averaged curve.
 typedef struct curve {
-    size_t n;
+    size_t n, seeds;
     double *x;
     fgsf_stats_interval *y;
 } curve;

@@ -32,7 +32,7 @@ static fgsf_status put_map_row(const csv *t, size_t row, const size_t *cols, plo
 
 static fgsf_status write_policy_map(exporter *e, const group *g, plot *f) {
     static const char *const COLUMNS[] = {"task", "row", "col", "action", "prior", "q"};
-    const csv *t = &g->arms[0].runs[0]->policy_map;
+    const csv *t = &arm_example(&g->arms[0])->policy_map;
     names tasks = {0};
     names priors = {0};
     names colours = {0};
@@ -106,7 +106,7 @@ static void put_scenery(plot *f, const group *g) {
 
 static fgsf_status put_paths(exporter *e, const arm *a, plot *f, int episodes, names *tasks) {
     static const char *const COLUMNS[] = {"task", "episode", "t", "x", "y"};
-    const csv *t = &a->runs[0]->trajectory;
+    const csv *t = &arm_example(a)->trajectory;
     size_t cols[5];
     TRY(csv_need(t, COLUMNS, 5, cols));
     for (size_t row = 0; row < t->rows; row++) {
@@ -133,7 +133,7 @@ static fgsf_status write_trajectories(exporter *e, const group *g, plot *f) {
     put_scenery(f, g);
     for (size_t i = 0; i < g->narms; i++) {
         const arm *a = &g->arms[i];
-        if (!arm_is_plain(a) || a->runs[0]->trajectory.rows == 0) continue;
+        if (!arm_is_plain(a) || arm_example(a)->trajectory.rows == 0) continue;
         TRY(series_add(&e->pool, &series, &colours, a->label, a->colour));
         TRY(put_paths(e, a, f, episodes, &tasks));
     }

@@ -18,14 +18,14 @@ static fgsf_status put_curve(exporter *e, plot *f, const arm *a, const char *pan
                              double paper, names *series, names *colours) {
     if (c->n == 0) return FGSF_OK;
     TRY(series_add(&e->pool, series, colours, a->label, a->colour));
-    plot_seeds(f, a->nruns);
+    plot_seeds(f, c->seeds);
     for (size_t i = 0; i < c->n; i++, f->rows++) {
         plot_put_name(f, a->label);
         fputc(',', f->csv);
         plot_put_name(f, panel);
         fprintf(f->csv, ",%.9g", c->x[i]);
         plot_interval_row(f, c->y[i]);
-        fprintf(f->csv, ",%zu,", a->nruns);
+        fprintf(f->csv, ",%zu,", c->seeds);
         csv_put_number(f->csv, i + 1 == c->n ? paper : NAN);
         fputc('\n', f->csv);
     }

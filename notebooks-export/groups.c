@@ -32,6 +32,12 @@ bool arm_is_plain(const arm *a) {
     return a->nruns > 0 && !a->cell;
 }
 
+const run *arm_example(const arm *a) {
+    size_t i = 0;
+    while (i < a->nruns && a->runs[i]->summary_only) i++;
+    return a->runs[i < a->nruns ? i : 0];
+}
+
 const char *method_name(size_t i) {
     return i < NMETHODS ? METHODS[i].name : NULL;
 }
@@ -131,8 +137,8 @@ static fgsf_status add_run(pool *p, group *g, run *r) {
         return FGSF_OK;
     }
     if (a->nruns && a->runs[a->nruns - 1]->seed == r->seed) {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s/run.json: the same run as %s/run.json", r->dir,
-                         a->runs[a->nruns - 1]->dir);
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s seed %ld is the same run as in %s", r->dir,
+                         a->label, r->seed, a->runs[a->nruns - 1]->dir);
     }
     TRY(pool_push(p, &a->runs, &a->nruns, sizeof *a->runs));
     a->runs[a->nruns - 1] = r;
@@ -184,7 +190,7 @@ static fgsf_status map_groups(pool *p, size_t envs, group **list, size_t *n) {
     for (size_t i = 0; i < envs; i++) {
         for (size_t j = 0; j < (*list)[i].narms; j++) {
             arm *a = &(*list)[i].arms[j];
-            if (a->nruns == 0 || a->runs[0]->policy_map.rows == 0) continue;
+            if (a->nruns == 0 || arm_example(a)->policy_map.rows == 0) continue;
             group g = {.env = (*list)[i].env, .arms = a, .narms = 1, .has = HAS_MAP};
             TRY(pool_printf(p, &g.name, "%s_%s", (*list)[i].name, a->label));
             TRY(pool_printf(p, &g.title, "%s, %s", (*list)[i].title, a->label));

@@ -84,7 +84,8 @@ bool paper_scale(const paper_values *ref, const group *g, const arm *a) {
         if (strncmp(g->paper_env, ENVS[i], strlen(ENVS[i])) != 0) continue;
         for (size_t row = 0; row < ref->hyper.rows; row++) {
             if (!matches(&ref->hyper, row, "key", "steps_per_task")) continue;
-            return a->nruns && number_at(&ref->hyper, row, column) == a->runs[0]->steps_per_task;
+            return a->nruns &&
+                   number_at(&ref->hyper, row, column) == arm_example(a)->steps_per_task;
         }
     }
     return false;

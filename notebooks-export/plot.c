@@ -154,13 +154,14 @@ void csv_put_number(FILE *f, double x) {
 // "four_rooms (clean): final return, n = 3 to 5 seeds (smoke)"
 static fgsf_status make_title(exporter *e, const group *g, const figure *fig, const plot *f,
                               const char **out) {
-    const char *preset = g->narms && g->arms[0].nruns ? g->arms[0].runs[0]->preset : NULL;
+    const char *preset = g->narms && g->arms[0].nruns ? arm_example(&g->arms[0])->preset : NULL;
     const char *label = f->seeds_min ? fgsf_stats_label(f->seeds_min) : "";
     const char *head = NULL;
     const char *tail = "";
     for (size_t i = 0; i < g->narms && preset; i++) {
         for (size_t j = 0; j < g->arms[i].nruns && preset; j++) {
             const char *other = g->arms[i].runs[j]->preset;
+            if (g->arms[i].runs[j]->summary_only) continue; // does not say
             if (!other || strcmp(other, preset) != 0) preset = NULL;
         }
     }

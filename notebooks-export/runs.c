@@ -124,11 +124,13 @@ static bool has_ending(const char *name, const char *ending) {
     return n >= e && strcmp(name + n - e, ending) == 0;
 }
 
-static fgsf_status read_file(pool *p, const char *dir, const char *name, corpus *out) {
+static fgsf_status read_file(pool *p, const char *dir, const char *name, names *summaries,
+                             corpus *out) {
     const char *path = NULL;
     TRY(pool_printf(p, &path, "%s/%s", dir, name));
     if (strcmp(name, "run.json") == 0) return read_run(p, dir, path, out);
     if (!has_ending(name, ".csv")) return FGSF_OK;
+    if (strcmp(name, "summary.csv") == 0) return names_add(p, summaries, path);
     if (strcmp(name, "overhead.csv") == 0) {
         return add_table(p, path, &out->overhead, &out->noverhead);
     }
@@ -169,7 +171,7 @@ static bool is_export(const names *entries, const char *name) {
 }
 
 // Symbolic links to directories are not followed, so that a link upwards cannot lead in circles.
-static fgsf_status walk(pool *p, const char *dir, int depth, corpus *out) {
+static fgsf_status walk(pool *p, const char *dir, int depth, names *summaries, corpus *out) {
     names entries = {0};
     TRY(list_dir(p, dir, &entries));
     for (size_t i = 0; i < entries.n; i++) {
@@ -178,18 +180,21 @@ static fgsf_status walk(pool *p, const char *dir, int depth, corpus *out) {
         TRY(pool_printf(p, &path, "%s/%s", dir, entries.v[i]));
         if (lstat(path, &info) != 0) continue;
         if (!S_ISDIR(info.st_mode)) {
-            TRY(read_file(p, dir, entries.v[i], out));
+            TRY(read_file(p, dir, entries.v[i], summaries, out));
         } else if (depth < MAX_DEPTH && !is_export(&entries, entries.v[i])) {
-            TRY(walk(p, path, depth + 1, out));
+            TRY(walk(p, path, depth + 1, summaries, out));
         }
     }
     return FGSF_OK;
 }
 
 fgsf_status runs_read(pool *p, const char *root, corpus *out) {
-    TRY(walk(p, root, 0, out));
+    names summaries = {0};
+    TRY(walk(p, root, 0, &summaries, out));
+    for (size_t i = 0; i < summaries.n; i++) TRY(summary_read(p, summaries.v[i], out));
     if (out->nruns + out->noverhead + out->nscaling + out->ntheory + out->ntheory_curve == 0) {
-        return fgsf_fail(FGSF_ERR_IO, "%s: no run.json, overhead.csv or theory.csv below it", root);
+        return fgsf_fail(FGSF_ERR_IO,
+                         "%s: no run.json, summary.csv, overhead.csv or theory.csv below it", root);
     }
     return FGSF_OK;
 }

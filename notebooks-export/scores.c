@@ -118,7 +118,7 @@ fgsf_status protocols_of(pool *p, const arm *a, enum metric metric, names *out) 
     }
     if (found.n == 0) return FGSF_OK;
     qsort(found.v, found.n, sizeof *found.v, compare_text);
-    const run *first = a->runs[0];
+    const run *first = arm_example(a);
     if (first->eval_reward && !isnan(first->eval_epsilon)) {
         TRY(add_configured(p, first, &found, out));
     }
@@ -217,12 +217,11 @@ static fgsf_status train_columns(const csv *t, size_t *task, size_t *step, size_
 
 static fgsf_status train_tasks(pool *p, const arm *a, names *out) {
     for (size_t i = 0; i < a->nruns; i++) {
-        const csv *t = &a->runs[i]->train;
+        const csv *t = a->runs[i]->summary_only ? &a->runs[i]->ends : &a->runs[i]->train;
+        static const char *const NAME[] = {"task"};
         size_t task = 0;
-        size_t step = 0;
-        size_t reward = 0;
         if (t->cols == 0) continue;
-        TRY(train_columns(t, &task, &step, &reward));
+        TRY(csv_need(t, NAME, 1, &task));
         for (size_t row = 0; row < t->rows; row++) TRY(names_add(p, out, csv_text(t, row, task)));
     }
     sort_tasks(out);
@@ -258,24 +257,51 @@ static fgsf_status run_curve(pool *p, const csv *t, const char *task, double **x
     return FGSF_OK;
 }
 
+// One run's cumulative reward, or area under it per step, on one task.
+static fgsf_status run_score(pool *p, const run *r, const char *task, enum metric metric,
+                             double *out) {
+    double *x = NULL;
+    double *y = NULL;
+    double area = 0;
+    size_t n = 0;
+    TRY(run_curve(p, &r->train, task, &x, &y, &n));
+    TRY(fgsf_stats_auc(x, y, n, &area));
+    *out = metric == AREA ? area / x[n - 1] : y[n - 1];
+    return FGSF_OK;
+}
+
+// The same of a run that has a summary only.
+static fgsf_status end_score(const run *r, const char *task, enum metric metric, double *out) {
+    const char *const NAMES[] = {"task", metric == AREA ? "area" : "cum_reward"};
+    size_t cols[2];
+    TRY(csv_need(&r->ends, NAMES, 2, cols));
+    for (size_t row = 0; row < r->ends.rows; row++) {
+        if (strcmp(csv_text(&r->ends, row, cols[0]), task) != 0) continue;
+        return csv_number(&r->ends, row, cols[1], out);
+    }
+    return fgsf_fail(FGSF_ERR_FORMAT, "%s: no task %s of %s seed %ld", r->dir, task, r->method,
+                     r->seed);
+}
+
+static bool has_scores(const run *r, enum metric metric) {
+    if (!r->summary_only) return r->train.rows > 0;
+    return r->ends.rows > 0 && (metric != AREA || csv_find(&r->ends, "area", NULL));
+}
+
 static fgsf_status train_scores(pool *p, const arm *a, enum metric metric, scores *out) {
     names tasks = {0};
     double *score = NULL;
     TRY(train_tasks(p, a, &tasks));
     TRY(make_scores(p, a, &tasks, out, &score));
     for (size_t i = 0; i < a->nruns; i++) {
-        const csv *t = &a->runs[i]->train;
-        if (t->rows == 0) continue;
+        const run *r = a->runs[i];
+        if (!has_scores(r, metric)) continue;
         for (size_t k = 0; k < tasks.n; k++) {
-            double *x = NULL;
-            double *y = NULL;
-            double area = 0;
-            size_t n = 0;
-            TRY(run_curve(p, t, tasks.v[k], &x, &y, &n));
-            TRY(fgsf_stats_auc(x, y, n, &area));
-            score[out->s.seeds * tasks.n + k] = metric == AREA ? area / x[n - 1] : y[n - 1];
+            double *at = &score[out->s.seeds * tasks.n + k];
+            TRY(r->summary_only ? end_score(r, tasks.v[k], metric, at)
+                                : run_score(p, r, tasks.v[k], metric, at));
         }
-        add_seed(out, a->runs[i]->seed);
+        add_seed(out, r->seed);
     }
     return FGSF_OK;
 }
@@ -338,6 +364,7 @@ fgsf_status cumulative_curve(pool *p, const arm *a, const char *task, curve *out
     *out = (curve){0};
     if (seeds == 0) return FGSF_OK;
     TRY(curve_alloc(p, GRID, out));
+    out->seeds = seeds;
     for (size_t k = 0; k < GRID; k++) {
         out->x[k] = end * (double)k / (GRID - 1);
         for (size_t i = 0; i < seeds; i++) at[i] = interpolate(x[i], y[i], n[i], out->x[k]);
@@ -389,6 +416,7 @@ fgsf_status diagnostic_curve(pool *p, const arm *a, const char *column, curve *o
     double *bins = NULL; // (runs, BINS)
     double last = 0;
     size_t runs = 0;
+    *out = (curve){0};
     TRY(last_step(a, &last));
     TRY(pool_get(p, a->nruns * BINS, sizeof *bins, &bins));
     TRY(curve_alloc(p, BINS, out));
@@ -397,6 +425,7 @@ fgsf_status diagnostic_curve(pool *p, const arm *a, const char *column, curve *o
         if (!csv_find(&a->runs[i]->train, column, NULL)) continue;
         TRY(bin_run(&a->runs[i]->train, column, last, bins + runs++ * BINS));
     }
+    out->seeds = runs;
     for (size_t k = 0; k < BINS; k++) {
         double *values = NULL;
         size_t n = 0;

@@ -32,12 +32,12 @@ static fgsf_status fill_cumulative(exporter *e, const group *g, table *t) {
         for (size_t k = 0; k < reward.tasks.n && reward.s.seeds; k++) {
             const char *task = reward.tasks.v[k];
             fgsf_stats_interval y;
-            fgsf_stats_interval under;
+            fgsf_stats_interval under = {0};
             double paper = a->cell ? NAN : paper_cumulative(&e->paper, g, a->method, task);
-            double code =
-                code_value(&e->paper, g->env, a->method, task, a->runs[0]->lr, "cum_reward_end");
+            double code = code_value(&e->paper, g->env, a->method, task, arm_example(a)->lr,
+                                     "cum_reward_end");
             TRY(task_interval(e, &reward, k, &y));
-            TRY(task_interval(e, &area, k, &under));
+            if (area.s.seeds) TRY(task_interval(e, &area, k, &under));
             cell_head(t, a, task, reward.s.seeds);
             cell_interval(t, "cumulative reward", y, reward.s.seeds);
             cell_number(t, "paper", paper);
@@ -61,7 +61,7 @@ static fgsf_status fill_returns(exporter *e, const group *g, table *t, enum metr
             double std = NAN;
             double paper = a->cell ? NAN : paper_return(&e->paper, g, a->method, task, &std);
             double code =
-                code_value(&e->paper, g->env, a->method, task, a->runs[0]->lr, "eval_mean");
+                code_value(&e->paper, g->env, a->method, task, arm_example(a)->lr, "eval_mean");
             TRY(task_interval(e, &s, k, &y));
             cell_head(t, a, task, s.s.seeds);
             cell_text(t, "protocol", s.protocol);

@@ -18,9 +18,10 @@
 #define MAX_LABEL 24
 #define MAX_COLUMNS 64
 
-static const char columns[] = "env,method,cell,seed,status,task,heldout,cum_reward,reward_model,"
-                              "epsilon,episodes,eval_return,eval_success,eval_steps,steps,seconds,"
-                              "config_hash,message\n";
+static const char columns[] =
+    "env,method,cell,seed,status,task,heldout,cum_reward,area,"
+    "reward_model,epsilon,episodes,eval_return,eval_success,eval_steps,steps,seconds,"
+    "config_hash,message\n";
 
 // One task of one run under one protocol; sums until they are printed. A task without evaluation has
 // an empty protocol.
@@ -30,10 +31,11 @@ typedef struct outcome {
     long episodes;
 } outcome;
 
-// The reward that a task collected in training, as train.csv last said.
+// The reward that a task has collected in training after `step` steps on it, as train.csv last said, and
+// the area under the way there.
 typedef struct collected {
     char task[MAX_LABEL];
-    double reward;
+    double step, reward, area;
 } collected;
 
 typedef struct collection {
@@ -121,12 +123,14 @@ static bool is_label(const char *text) {
            strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+") == n;
 }
 
-static const char *const train_columns[] = {"task", "cum_reward"};
+static const char *const train_columns[] = {"task", "task_step", "cum_reward"};
 
 static fgsf_status train_row(collection *all, char **fields) {
-    double reward = 0;
+    double step = 0, reward = 0;
     size_t i = 0;
-    if (!is_label(fields[0]) || !to_number(fields[1], &reward)) return FGSF_ERR_FORMAT;
+    if (!is_label(fields[0]) || !to_number(fields[1], &step) || !to_number(fields[2], &reward)) {
+        return FGSF_ERR_FORMAT;
+    }
     while (i < all->num_tasks && strcmp(all->tasks[i].task, fields[0]) != 0) i++;
     if (i == all->num_tasks) {
         if (!grow(&all->tasks, &all->num_tasks, sizeof *all->tasks)) {
@@ -134,7 +138,10 @@ static fgsf_status train_row(collection *all, char **fields) {
         }
         snprintf(all->tasks[i].task, MAX_LABEL, "%s", fields[0]);
     }
-    all->tasks[i].reward = reward;
+    collected *task = &all->tasks[i];
+    task->area += (step - task->step) * (task->reward + reward) / 2;
+    task->step = step;
+    task->reward = reward;
     return FGSF_OK;
 }
 
@@ -199,8 +206,13 @@ static void put_quoted(FILE *out, const char *text) {
 
 static void put_outcome(FILE *out, const collection *all, const outcome *o) {
     fprintf(out, "%s,%d,", o->task, o->task[0] == 'h');
-    for (size_t t = 0; t < all->num_tasks; t++) {
-        if (strcmp(all->tasks[t].task, o->task) == 0) fprintf(out, "%.10g", all->tasks[t].reward);
+    size_t t = 0;
+    while (t < all->num_tasks && strcmp(all->tasks[t].task, o->task) != 0) t++;
+    if (t < all->num_tasks) {
+        const collected *task = &all->tasks[t];
+        fprintf(out, "%.10g,%.10g", task->reward, task->step > 0 ? task->area / task->step : 0.0);
+    } else {
+        putc(',', out);
     }
     if (o->episodes == 0) {
         fprintf(out, ",,,0,,,,");
@@ -220,7 +232,7 @@ static void put_rows(FILE *out, const fgsf_run_record *r, const collection *all,
         if (all->num_outcomes) {
             put_outcome(out, all, &all->outcomes[i]);
         } else {
-            fprintf(out, ",,,,,0,,,,");
+            fprintf(out, ",,,,,,0,,,,");
         }
         fprintf(out, "%lld,%.3f,%016llx,", (long long)r->progress.steps, r->progress.seconds,
                 (unsigned long long)fgsf_config_hash(&r->config));
@@ -236,12 +248,12 @@ static void put_run(FILE *out, const char *directory, const char *relative) {
     if (status != FGSF_OK) { // what its place says, and why there is no more
         char message[600];
         snprintf(message, sizeof message, "%s: %s", relative, fgsf_last_error());
-        fprintf(out, ",,,,unreadable,,,,,,0,,,,,,,");
+        fprintf(out, ",,,,unreadable,,,,,,,0,,,,,,,");
         put_quoted(out, message);
         putc('\n', out);
         return;
     }
-    status = read_rows(directory, "train.csv", train_columns, 2, train_row, &all);
+    status = read_rows(directory, "train.csv", train_columns, 3, train_row, &all);
     if (status == FGSF_OK)
         status = read_rows(directory, "eval.csv", eval_columns, 6, eval_row, &all);
     if (status == FGSF_OK) status = add_unevaluated(&all);

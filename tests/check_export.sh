@@ -62,6 +62,53 @@ for name in four_rooms_cumulative overhead_scaling; do
     cmp alone/$name.svg "out 1/figures/$name.svg"
 done
 
+# ---- from a summary alone, and beside it the directories of some of its runs ---------------------
+
+mkdir kept-rows some
+$python - <<'PYTHON'
+import collections, csv, json, pathlib, shutil
+header = "env,method,cell,seed,status,task,heldout,cum_reward,area,reward_model,epsilon,episodes," \
+         "eval_return,eval_success,eval_steps,steps,seconds,config_hash,message"
+lines = [header]
+for path in sorted(pathlib.Path("runs/reacher").glob("*/*/run.json")):
+    run, ends, means = json.loads(path.read_text()), {}, collections.defaultdict(list)
+    if run["status"] != "done":
+        continue
+    for row in csv.DictReader((path.parent / "train.csv").open()):
+        step, reward = float(row["task_step"]), float(row["cum_reward"])
+        last, before, area = ends.get(row["task"], (0, 0, 0))
+        ends[row["task"]] = step, reward, area + (step - last) * (before + reward) / 2
+    for row in csv.DictReader((path.parent / "eval.csv").open()):
+        means[row["task"], row["reward_model"], row["epsilon"]].append(float(row["return"]))
+    steps = sum(end[0] for end in ends.values())
+    for (task, model, epsilon), values in means.items():
+        step, reward, area = ends.get(task, (0, "", ""))
+        lines.append(f"reacher,{run['method']},,{run['seed']},done,{task},{int(task[0] == 'h')},"
+                     f"{reward},{area and area / step},{model},{epsilon},{len(values)},"
+                     f"{sum(values) / len(values)},1,80,{steps},{run['seconds']},0,")
+    if run["seed"] == 0:
+        shutil.copytree(path.parent, pathlib.Path("some") / path.parent.relative_to("runs"))
+for folder in ("kept-rows", "some"):
+    pathlib.Path(folder, "summary.csv").write_text("\n".join(lines) + "\n")
+PYTHON
+"$export_bin" kept-rows -o "out 3" >made
+! grep -q "cumulative.png" made || fail "curves without data"
+"$export_bin" some -o "out 4" >/dev/null
+grep -q "n = 1 seed " "out 4/figures/reacher_cumulative.gp" || fail "curves of runs without any"
+$python - <<'PYTHON'
+import csv, math, pathlib
+for out in ("out 3", "out 4"):
+    files = sorted(pathlib.Path(out, "tables").glob("*.csv"))
+    assert len(files) >= 6, files
+    for file in files:
+        ours, theirs = ([row for row in csv.reader(path.open())]
+                        for path in (file, pathlib.Path("out 2/tables") / file.name))
+        assert len(ours) == len(theirs), file
+        for a, b in zip(sum(ours, []), sum(theirs, [])):
+            same = a == b or math.isclose(float(a), float(b), rel_tol=1e-6, abs_tol=1e-9)
+            assert same, f"{file}: {a} and {b}"
+PYTHON
+
 # ---- names that gnuplot, CSV and Markdown could trip over ---------------------------------------
 
 $python - <<'PYTHON'
@@ -103,7 +150,7 @@ bad run.json "'seed'" sed -i 's/"seed": 0/"seed": "a"/' run.json
 bad run.json "'method'" sed -i '/"method"/d' run.json
 bad run.json "'env'" sed -i 's/"env": "reacher"/"env": 7/' run.json
 bad run.json "'schema'" sed -i 's,fgsf.run/1,fgsf.run/2,' run.json
-bad run.json "same run" cp -r . ../seed-again
+bad seed-again "same run" cp -r . ../seed-again
 bad train.csv "train.csv:5: column 'cum_reward': 'abc'" \
     sed -i '5s/.*/800,0,80000,abc,1,1,1,1,/' train.csv
 bad train.csv "train.csv:5: column 'cum_reward': 'nan'" \
@@ -123,6 +170,17 @@ bad policy_map.csv "column 'action': 'x'" \
     sh -c 'printf "task,row,col,action,prior,q\n0,1,1,x,0,1\n" >policy_map.csv'
 bad overhead_scaling.csv "overhead_scaling.csv:3: column 'y': '0' is not positive" \
     sh -c 'printf "series,x,y\nbatch,16,1\nbatch,64,0\n" >overhead_scaling.csv'
+
+# Rows of a summary that say nothing, or the same as another one.
+summary() {
+    mkdir -p ../../../copy
+    sed "$1" "$work/kept-rows/summary.csv" >../../../summary.csv
+    [ $# = 1 ] || cp ../../../summary.csv ../../../copy
+}
+bad summary.csv ": column 'cum_reward'" summary '/,sfrql,,2,done,0,/s/^\(\([^,]*,\)\{7\}\)[^,]*/\1x/'
+bad summary.csv ": column 'seed'" summary '$s/^\(\([^,]*,\)\{3\}\)[^,]*/\1x/'
+bad summary.csv "no column 'steps'" summary '1s/,steps/,stages/'
+bad summary.csv "same run" summary '' twice
 
 # A seed that lacks a task which another one has.
 missing_task() {

@@ -399,14 +399,14 @@ TEST the_summary_covers_everything(void) {
     snprintf(path, sizeof path, "%s/summary.csv", out);
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)fgsf_config_hash(&cfg));
     snprintf(expected, sizeof expected,
-             "env,method,cell,seed,status,task,heldout,cum_reward,reward_model,epsilon,episodes,"
-             "eval_return,eval_success,eval_steps,steps,seconds,config_hash,message\n"
-             "four_rooms,fg-sfrql,,9,failed,,,,,,0,,,,400,1.500,%s,\n"
-             "four_rooms,fg-sfrql,,10,done,0,0,2.5,learned,0,2,3,0.5,15,400,1.500,%s,\n"
-             "four_rooms,fg-sfrql,,10,done,0,0,2.5,true,0.03,1,5,1,30,400,1.500,%s,\n"
-             "four_rooms,fg-sfrql,,10,done,h0,1,,learned,0,1,1,0,100,400,1.500,%s,\n"
-             "four_rooms,fg-sfrql,,10,done,1,0,-3,,,0,,,,400,1.500,%s,\n"
-             "reacher,dqn,c1,0,done,,,,,,0,,,,400,1.500,%s,"
+             "env,method,cell,seed,status,task,heldout,cum_reward,area,reward_model,epsilon,"
+             "episodes,eval_return,eval_success,eval_steps,steps,seconds,config_hash,message\n"
+             "four_rooms,fg-sfrql,,9,failed,,,,,,,0,,,,400,1.500,%s,\n"
+             "four_rooms,fg-sfrql,,10,done,0,0,2.5,1.375,learned,0,2,3,0.5,15,400,1.500,%s,\n"
+             "four_rooms,fg-sfrql,,10,done,0,0,2.5,1.375,true,0.03,1,5,1,30,400,1.500,%s,\n"
+             "four_rooms,fg-sfrql,,10,done,h0,1,,,learned,0,1,1,0,100,400,1.500,%s,\n"
+             "four_rooms,fg-sfrql,,10,done,1,0,-3,-1.5,,,0,,,,400,1.500,%s,\n"
+             "reacher,dqn,c1,0,done,,,,,,,0,,,,400,1.500,%s,"
              "\"%s/reacher/dqn@c1/seed-0/train.csv: line 2: not a row of this table\"\n",
              hash, hash, hash, hash, hash, hash, out);
     ASSERT_STR_EQ(expected, content(path));

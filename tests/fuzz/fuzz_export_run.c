@@ -9,6 +9,7 @@
 #include "../../notebooks-export/pool.c"
 #include "../../notebooks-export/csv.c"
 #include "../../notebooks-export/runs.c"
+#include "../../notebooks-export/summary.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
