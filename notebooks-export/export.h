@@ -143,7 +143,7 @@ const char *method_colour(const char *method);
 const char *method_paper_name(const char *method); // NULL when the paper has none
 const char *method_name(size_t i);                 // NULL behind the last
 const char *palette(size_t i);                     // for series that are not methods
-// The averaging study's cells are named slip<slip>-n<N>-<estimator>.
+// The averaging study's cells are named slip<slip>-n<N>-<estimator>, or slip<slip> where N = 1.
 bool cell_is_averaging(const char *cell, double *slip, long *n, const char **estimator);
 
 // ---- scores.c -----------------------------------------------------------------------------------

@@ -28,7 +28,8 @@ static fgsf_status averaging_cells(exporter *e, const group *g, averaging_cell *
         averaging_cell c = {.arm = &g->arms[i]};
         if (c.arm->nruns == 0) continue;
         if (!cell_is_averaging(c.arm->cell, &c.slip, &c.n, &c.estimator)) continue;
-        TRY(pool_printf(&e->pool, &c.label, "%s (%s)", c.arm->method, c.estimator));
+        TRY(pool_printf(&e->pool, &c.label, *c.estimator ? "%s (%s)" : "%s", c.arm->method,
+                        c.estimator));
         TRY(pool_push(&e->pool, out, n, sizeof **out));
         (*out)[*n - 1] = c;
     }

@@ -60,6 +60,9 @@ bool cell_is_averaging(const char *cell, double *slip, long *n, const char **est
     char *end = NULL;
     if (!cell || strncmp(cell, "slip", 4) != 0) return false;
     *slip = strtod(cell + 4, &end);
+    *n = 1;
+    *estimator = "";
+    if (end > cell + 4 && *end == '\0') return true;
     if (end == cell + 4 || strncmp(end, "-n", 2) != 0) return false;
     const char *digits = end + 2;
     *n = strtol(digits, &end, 10);

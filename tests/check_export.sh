@@ -45,6 +45,9 @@ for script in "out 1"/figures/*.gp; do
         [ -s "${script%.gp}.$ending" ] || fail "${script%.gp}.$ending is missing or empty"
     done
 done
+for row in "sfrql,slip 0.1: final return,0.1,1," "fg-sfrql,slip 0: cumulative reward,0,1,"; do
+    grep -q "^$row" "out 1/figures/four_rooms_averaging.csv" || fail "averaging: no row $row"
+done
 grep -q smoke "out 1/figures/reacher_iqm.gp" || fail "three seeds are not labelled smoke"
 ! grep -q smoke "out 1/figures/four_rooms_iqm.gp" || fail "five seeds are labelled smoke"
 grep -q '^sfrql,0,6,,.*,52,' "out 1/tables/four_rooms_cumulative_reward.csv" ||

@@ -105,7 +105,8 @@ def make_studies(out):
                     if (estimator, n) != ("split", 1):
                         make_run(out, "four_rooms", "fg-sfrql", seed, 0.9 * gain,
                                  cell=f"slip{slip}-n{n}-{estimator}", **room)
-            make_run(out, "four_rooms", "sfrql", seed, 0.8, cell=f"slip{slip}-n1-semi", **room)
+            for method in ("sfrql", "fg-sfrql"):
+                make_run(out, "four_rooms", method, seed, 0.8, cell=f"slip{slip}", **room)
     cells = {"A0": 0.5, "C2": 0.55, "C1": 0.75, "B0": 0.88, "B3": 0.86, "C3": 0.8, "D1": 0.6}
     for seed in range(5):
         for cell, skill in cells.items():
