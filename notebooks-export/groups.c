@@ -152,7 +152,7 @@ static fgsf_status add_run(pool *p, group *g, run *r) {
 // The paper calls the mazes pointmaze_umaze and so on; other names are ours.
 static fgsf_status name_group(pool *p, group *g) {
     g->name = g->title = g->paper_env = g->env;
-    if (!g->layout || strncmp(g->env, "point_maze", 10) != 0) return FGSF_OK;
+    if (!g->layout) return FGSF_OK;
     TRY(pool_printf(p, &g->name, "%s_%s", g->env, g->layout));
     TRY(pool_printf(p, &g->paper_env, "pointmaze_%s", g->layout));
     g->title = g->name;

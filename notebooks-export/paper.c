@@ -114,7 +114,7 @@ double code_value(const paper_values *ref, const char *env, const char *method, 
     double nearest = NAN;
     double sum = 0;
     size_t n = 0;
-    for (size_t row = 0; row < t->rows; row++) {
+    for (size_t row = 0; row < t->rows && !isnan(lr); row++) {
         double rate = number_at(t, row, "lr");
         double value = number_at(t, row, column);
         if (!matches(t, row, "env", env) || !matches(t, row, "method", method) ||

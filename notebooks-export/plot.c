@@ -161,7 +161,6 @@ static fgsf_status make_title(exporter *e, const group *g, const figure *fig, co
     for (size_t i = 0; i < g->narms && preset; i++) {
         for (size_t j = 0; j < g->arms[i].nruns && preset; j++) {
             const char *other = g->arms[i].runs[j]->preset;
-            if (g->arms[i].runs[j]->summary_only) continue; // does not say
             if (!other || strcmp(other, preset) != 0) preset = NULL;
         }
     }

@@ -1,15 +1,28 @@
 // Runs of which only their rows in a summary.csv are left: the results that are kept when run directories
-// are not. They have scores and no curves or pictures.
+// are not. They have scores and no curves or pictures. A run's rows stand together.
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "export.h"
 
-enum { ENV, METHOD, CELL, SEED, STATUS, TASK, REWARD, MODEL, RETURN_MEAN, STEPS, SECONDS, COLUMNS };
+enum {
+    ENV,
+    METHOD,
+    CELL,
+    SEED,
+    STATUS,
+    TASK,
+    REWARD,
+    MODEL,
+    RETURN_MEAN,
+    STEPS,
+    SECONDS,
+    MESSAGE,
+    COLUMNS
+};
 static const char *const NAMES[COLUMNS] = {"env",         "method", "cell",       "seed",
                                            "status",      "task",   "cum_reward", "reward_model",
-                                           "eval_return", "steps",  "seconds"};
+                                           "eval_return", "steps",  "seconds",    "message"};
 
 static bool same_run(const csv *t, size_t a, size_t b, const size_t *cols) {
     for (size_t k = ENV; k <= SEED; k++) {
@@ -42,30 +55,48 @@ static fgsf_status rename_return(pool *p, csv *t, size_t col) {
     return FGSF_OK;
 }
 
-// Whether the directory of the same run lies below the summary's folder.
-static bool has_directory(const csv *t, size_t row, const size_t *cols, const run *r) {
+// Whether run r has its directory in the summary's folder or below.
+static bool lies_below(const run *r, const csv *t) {
     size_t folder = (size_t)(strrchr(t->path, '/') - t->path);
-    return !r->summary_only && strncmp(r->dir, t->path, folder + 1) == 0 &&
-           strcmp(r->env, csv_text(t, row, cols[ENV])) == 0 &&
-           strcmp(r->method, csv_text(t, row, cols[METHOD])) == 0 &&
-           strcmp(r->cell ? r->cell : "", csv_text(t, row, cols[CELL])) == 0 &&
-           r->seed == strtol(csv_text(t, row, cols[SEED]), NULL, 10);
+    return strncmp(r->dir, t->path, folder) == 0 &&
+           (r->dir[folder] == '/' || r->dir[folder] == '\0');
 }
 
-static fgsf_status make_run(pool *p, const csv *t, size_t first, size_t last, const size_t *cols,
-                            run *r) {
+static bool is_same(const run *a, const run *b) {
+    return strcmp(a->env, b->env) == 0 && strcmp(a->method, b->method) == 0 &&
+           strcmp(a->cell ? a->cell : "", b->cell ? b->cell : "") == 0 && a->seed == b->seed;
+}
+
+// Which run the row is about.
+static fgsf_status read_identity(pool *p, const csv *t, size_t row, const size_t *cols, run *r) {
     double seed = 0;
+    TRY(csv_number(t, row, cols[SEED], &seed));
+    if (!(seed >= 0 && seed <= 1e9 && seed == floor(seed))) {
+        return csv_fail(t, row, cols[SEED], "is not a whole number from 0 on");
+    }
+    for (size_t k = ENV; k <= STATUS; k++) {
+        if (k != CELL && *csv_text(t, row, cols[k]) == '\0') {
+            return csv_fail(t, row, cols[k], "is empty");
+        }
+    }
+    TRY(pool_printf(p, &r->dir, "%s:%zu", t->path, t->line[row]));
+    r->env = csv_text(t, row, cols[ENV]);
+    r->method = csv_text(t, row, cols[METHOD]);
+    r->cell = *csv_text(t, row, cols[CELL]) ? csv_text(t, row, cols[CELL]) : NULL;
+    r->status = csv_text(t, row, cols[STATUS]);
+    r->seed = (long)seed;
+    return FGSF_OK;
+}
+
+static fgsf_status read_results(pool *p, const csv *t, size_t first, size_t last,
+                                const size_t *cols, run *r) {
     double steps = 0;
-    TRY(csv_number(t, first, cols[SEED], &seed));
     TRY(csv_number(t, first, cols[STEPS], &steps));
     TRY(csv_number(t, first, cols[SECONDS], &r->seconds));
-    r->dir = t->path;
-    r->env = csv_text(t, first, cols[ENV]);
-    r->method = csv_text(t, first, cols[METHOD]);
-    r->cell = *csv_text(t, first, cols[CELL]) ? csv_text(t, first, cols[CELL]) : NULL;
-    r->status = csv_text(t, first, cols[STATUS]);
-    r->seed = (long)seed;
     if (strcmp(r->status, "done") != 0) return FGSF_OK;
+    if (*csv_text(t, first, cols[MESSAGE])) {
+        return csv_fail(t, first, cols[MESSAGE], "leaves the row's results in doubt");
+    }
     TRY(select_rows(p, t, first, last, cols[REWARD], &r->ends));
     TRY(select_rows(p, t, first, last, cols[MODEL], &r->eval));
     TRY(rename_return(p, &r->eval, cols[RETURN_MEAN]));
@@ -84,14 +115,22 @@ fgsf_status summary_read(pool *p, const char *path, corpus *out) {
     TRY(csv_need(&t, NAMES, COLUMNS, cols));
     size_t directories = out->nruns;
     for (size_t first = 0, last = 0; first < t.rows; first = last) {
-        bool known = *csv_text(&t, first, cols[ENV]) == '\0'; // a run that could not be read
+        run r = {.summary_only = true, .lr = NAN, .steps_per_task = NAN, .eval_epsilon = NAN};
+        bool known = false;
         for (last = first + 1; last < t.rows && same_run(&t, first, last, cols);) last++;
+        if (strcmp(csv_text(&t, first, cols[STATUS]), "unreadable") == 0) continue;
+        TRY(read_identity(p, &t, first, cols, &r));
         for (size_t i = 0; i < directories && !known; i++) {
-            known = has_directory(&t, first, cols, &out->runs[i]);
+            const run *other = &out->runs[i];
+            if (!lies_below(other, &t) || strcmp(r.env, other->env) != 0) continue;
+            known = is_same(&r, other);
+            r.layout = other->layout; // what the summary does not say: one study, so the same
+            r.preset = other->preset;
+            r.eval_reward = other->eval_reward;
+            r.eval_epsilon = other->eval_epsilon;
         }
         if (known) continue;
-        run r = {.summary_only = true, .lr = NAN, .steps_per_task = NAN, .eval_epsilon = NAN};
-        TRY(make_run(p, &t, first, last, cols, &r));
+        TRY(read_results(p, &t, first, last, cols, &r));
         TRY(pool_push(p, &out->runs, &out->nruns, sizeof *out->runs));
         out->runs[out->nruns - 1] = r;
     }

@@ -207,7 +207,9 @@ static fgsf_status descend(fgsf_learner *l, int k, int rows, double denominator,
     fgsf_network *net = l->agent->nets[k];
     double loss = 0.0, norm = 0.0;
     fgsf_status status = fgsf_bellman_run(l->bellman, &batch, net, student->target, &loss);
-    l->flops += fgsf_bellman_flops(l->bellman);
+    if (status == FGSF_OK) {
+        l->flops += fgsf_bellman_flops(l->bellman);
+    }
     if (status == FGSF_OK && !(fabs(loss) <= cfg->train.divergence_limit)) {
         status =
             fgsf_fail(FGSF_DIVERGED, "the loss of policy %d is %g, above train.divergence_limit %g",

@@ -45,7 +45,8 @@ void fgsf_silence_ggml(void);
 fgsf_status fgsf_program_begin(fgsf_program *program, bool with_gradients);
 
 // Places the graph on the device. `scratch` is the allocator that graphs of one owner share: they
-// never run at the same time, so they may overlap in memory; the owner's largest graph comes first.
+// never run at the same time, so they may overlap in memory; none may need more of it than the first, see build_programs of
+// bellman.c.
 fgsf_status fgsf_program_finish(fgsf_program *program, fgsf_device *device, ggml_gallocr_t scratch);
 
 fgsf_status fgsf_program_run(fgsf_program *program, fgsf_device *device);

@@ -184,6 +184,8 @@ bad summary.csv ": column 'cum_reward'" summary '/,sfrql,,2,done,0,/s/^\(\([^,]*
 bad summary.csv ": column 'seed'" summary '$s/^\(\([^,]*,\)\{3\}\)[^,]*/\1x/'
 bad summary.csv "no column 'steps'" summary '1s/,steps/,stages/'
 bad summary.csv "same run" summary '' twice
+bad summary.csv ": column 'message': 'x'" summary '/,sfrql,,2,done/s/$/x/'
+bad summary.csv "whole number" summary '/,sfrql,,2,done/s/,2,done/,0.5,done/'
 
 # A seed that lacks a task which another one has.
 missing_task() {

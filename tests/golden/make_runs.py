@@ -75,7 +75,7 @@ def make_run(out, env, method, seed, skill, tasks, steps, scale, best, cell=None
     folder = out / env / (f"{method}@{cell}" if cell else method) / f"seed-{seed}"
     folder.mkdir(parents=True)
     config = {"preset": "clean", "train.steps_per_task": steps, "eval.reward": "learned",
-              "eval.epsilon": 0, "sf.lr": 0.001, "dqn.lr": 0.001} | more.get("config", {})
+              "eval.epsilon": 0, "env.layout": "umaze", "sf.lr": 0.001, "dqn.lr": 0.001}
     status = more.get("status", "done")
     (folder / "run.json").write_text(json.dumps({
         "schema": "fgsf.run/1", "env": env, "method": method, "cell": cell, "seed": seed,
@@ -154,7 +154,7 @@ def main():
                      held_out=2, picture="path")
         for seed in range(2):
             make_run(out, "point_maze", method, seed, METHODS[method], 8, 30000, 7500, 60,
-                     picture="path", config={"env.layout": "umaze"})
+                     picture="path")
     make_studies(out)
     make_tables(out)
 
