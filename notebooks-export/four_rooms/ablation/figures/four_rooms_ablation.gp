@@ -1,15 +1,15 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_ablation.gp
 NAME = 'four_rooms_ablation'
 DATA = 'four_rooms_ablation.csv'
-TITLE = 'four_rooms (clean): gradient ablation, mean and 95 % interval, n = 5 seeds'
+TITLE = 'four_rooms (clean): gradient ablation, mean and 95 % interval, n = 10 seeds'
 WIDTH = 1301
-HEIGHT = 320
+HEIGHT = 380
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 array PANEL[3] = ['cumulative reward', 'final return', 'zero-shot return']
 PANEL_WORD = ''
-array SERIES[5] = ['A0  sfrql', 'C2  sfrql', 'C1  sfrql', 'B3  sfrql', 'A1  fg-sfrql']
-array COLOUR[5] = ['#56B4E9', '#56B4E9', '#56B4E9', '#56B4E9', '#0072B2']
+array SERIES[7] = ['A0  sfrql', 'C2  sfrql', 'C1  sfrql', 'B0  sfrql', 'B3  sfrql', 'B1  fg-sfrql', 'A1  fg-sfrql']
+array COLOUR[7] = ['#56B4E9', '#56B4E9', '#56B4E9', '#56B4E9', '#56B4E9', '#0072B2', '#0072B2']
 array XLABELS[3] = ['mean over tasks', 'mean over tasks', 'mean over tasks']
 LEFT = 121.4
 ROWS = 1
