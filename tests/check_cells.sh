@@ -25,13 +25,13 @@ same_runs() {
         cmp "$1/$file" "$2/$file" || fail "$file differs"
     done <files
     # Seconds are the only column of the summary that may differ.
-    cut -d, -f1-15,17- "$1/summary.csv" >one
-    cut -d, -f1-15,17- "$2/summary.csv" >two
+    cut -d, -f1-16,18- "$1/summary.csv" >one
+    cut -d, -f1-16,18- "$2/summary.csv" >two
     cmp one two || fail "the summaries differ"
 }
 
 "${sweep[@]}" --jobs 1 --out serial 2>/dev/null
-head -1 serial/summary.csv | cut -d, -f16 | grep -qx seconds || fail "summary.csv has other columns"
+head -1 serial/summary.csv | cut -d, -f17 | grep -qx seconds || fail "summary.csv has other columns"
 
 # Three parts at once, and one that has nothing to do.
 pids=()

@@ -17,7 +17,7 @@
 #include "run.h"
 
 #define HEADER "step,task,task_step,cum_reward"
-#define SUMMARY_FIELDS 18
+#define SUMMARY_FIELDS 19
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
