@@ -58,7 +58,7 @@ static fgsf_status put_cell(exporter *e, plot *f, const averaging_cell *c, enum 
 }
 
 static fgsf_status write_averaging(exporter *e, const group *g, plot *f) {
-    static const enum metric METRICS[] = {CUMULATIVE, RETURN};
+    static const enum metric METRICS[] = {CUMULATIVE, RETURN, ZERO_SHOT};
     averaging_cell *cells = NULL;
     names panels = {0};
     names series = {0};
@@ -68,7 +68,7 @@ static fgsf_status write_averaging(exporter *e, const group *g, plot *f) {
     size_t slips = 0;
     TRY(averaging_cells(e, g, &cells, &n));
     fputs("method,quantity,slip,n,mean,low,high,seeds\n", f->csv);
-    for (size_t k = 0; k < 2; k++) {
+    for (size_t k = 0; k < 3; k++) {
         for (size_t i = 0; i < n; i++) {
             TRY(put_cell(e, f, &cells[i], METRICS[k], &panels, &series));
         }
@@ -87,7 +87,7 @@ static fgsf_status write_averaging(exporter *e, const group *g, plot *f) {
     plot_text(f, "XCOLUMN", "n");
     plot_text(f, "XLABEL", "N, next states averaged per pair");
     plot_array(f, "YLABELS", ylabels.v, ylabels.n);
-    plot_grid(f, panels.n, slips ? slips : 3, 380, 300);
+    plot_grid(f, panels.n, slips > 1 ? slips : 3, 380, 300); // a column each, or one row
     return FGSF_OK;
 }
 
