@@ -1,15 +1,15 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_evaluation.gp
 NAME = 'four_rooms_evaluation'
 DATA = 'four_rooms_evaluation.csv'
-TITLE = 'four_rooms (clean): final evaluation, mean and 95 % interval, n = 5 to 20 seeds'
-WIDTH = 860
+TITLE = 'four_rooms (clean): final evaluation, mean and 95 % interval, n = 10 to 20 seeds'
+WIDTH = 890
 HEIGHT = 500
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'task'
 array PANEL[6] = ['0', '1', '2', '3', '4', '5']
 PANEL_WORD = ''
-array SERIES[5] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql', 'fg-sfrql-random']
-array COLOUR[5] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2', '#009E73']
+array SERIES[6] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql', 'fg-sfrql-random', 'fg-sfrql-average']
+array COLOUR[6] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2', '#009E73', '#CC79A7']
 XLABEL = 'task'
 YLABEL = 'undiscounted return per episode (learned, epsilon 0)'
 PAPER = 1

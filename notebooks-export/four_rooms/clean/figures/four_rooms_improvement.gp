@@ -1,17 +1,17 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_improvement.gp
 NAME = 'four_rooms_improvement'
 DATA = 'four_rooms_improvement.csv'
-TITLE = 'four_rooms (clean): probability of improvement, 95 % interval, n = 5 to 20 seeds'
-WIDTH = 1402
-HEIGHT = 320
+TITLE = 'four_rooms (clean): probability of improvement, 95 % interval, n = 10 to 20 seeds'
+WIDTH = 1409
+HEIGHT = 350
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 array PANEL[3] = ['final return', 'zero-shot return', 'cumulative reward']
 PANEL_WORD = ''
-array SERIES[5] = ['fg-sfrql > sfrql', 'fg-dqn > dqn', 'fg-sfrql > dqn', 'fg-sfrql > fg-dqn', 'fg-sfrql > fg-sfrql-random']
-array COLOUR[5] = ['#56B4E9', '#E69F00', '#E69F00', '#D55E00', '#009E73']
+array SERIES[6] = ['fg-sfrql > sfrql', 'fg-dqn > dqn', 'fg-sfrql > dqn', 'fg-sfrql > fg-dqn', 'fg-sfrql > fg-sfrql-random', 'fg-sfrql > fg-sfrql-average']
+array COLOUR[6] = ['#56B4E9', '#E69F00', '#E69F00', '#D55E00', '#009E73', '#CC79A7']
 array XLABELS[3] = ['P(left beats right)', 'P(left beats right)', 'P(left beats right)']
-LEFT = 222.2
+LEFT = 229.4
 ROWS = 1
 COLS = 3
 REFERENCE = 1

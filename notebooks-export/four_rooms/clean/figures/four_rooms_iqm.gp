@@ -1,17 +1,17 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_iqm.gp
 NAME = 'four_rooms_iqm'
 DATA = 'four_rooms_iqm.csv'
-TITLE = 'four_rooms (clean): interquartile mean over seeds and tasks, 95 % interval, n = 5 to 20 seeds'
-WIDTH = 1323
-HEIGHT = 320
+TITLE = 'four_rooms (clean): interquartile mean over seeds and tasks, 95 % interval, n = 10 to 20 seeds'
+WIDTH = 1330
+HEIGHT = 350
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 array PANEL[3] = ['trained tasks', 'held-out tasks', 'while training']
 PANEL_WORD = ''
-array SERIES[5] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql', 'fg-sfrql-random']
-array COLOUR[5] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2', '#009E73']
+array SERIES[6] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql', 'fg-sfrql-random', 'fg-sfrql-average']
+array COLOUR[6] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2', '#009E73', '#CC79A7']
 array XLABELS[3] = ['IQM of the return', 'IQM of the return', 'IQM of the cumulative reward']
-LEFT = 143
+LEFT = 150.2
 ROWS = 1
 COLS = 3
 REFERENCE = 0

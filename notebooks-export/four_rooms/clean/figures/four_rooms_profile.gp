@@ -1,15 +1,15 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_profile.gp
 NAME = 'four_rooms_profile'
 DATA = 'four_rooms_profile.csv'
-TITLE = 'four_rooms (clean): performance profile, n = 5 to 20 seeds'
+TITLE = 'four_rooms (clean): performance profile, n = 10 to 20 seeds'
 WIDTH = 1040
 HEIGHT = 450
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 array PANEL[2] = ['trained tasks', 'held-out tasks']
 PANEL_WORD = ''
-array SERIES[5] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql', 'fg-sfrql-random']
-array COLOUR[5] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2', '#009E73']
+array SERIES[6] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql', 'fg-sfrql-random', 'fg-sfrql-average']
+array COLOUR[6] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2', '#009E73', '#CC79A7']
 XCOLUMN = 'tau'
 XSCALE = 1
 XLABEL = 'return τ'

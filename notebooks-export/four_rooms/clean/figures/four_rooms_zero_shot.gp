@@ -1,17 +1,17 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_zero_shot.gp
 NAME = 'four_rooms_zero_shot'
 DATA = 'four_rooms_zero_shot.csv'
-TITLE = 'four_rooms (clean): zero-shot return on held-out tasks, n = 5 to 20 seeds'
-WIDTH = 1160
+TITLE = 'four_rooms (clean): zero-shot return on held-out tasks, n = 10 to 20 seeds'
+WIDTH = 1310
 HEIGHT = 500
 SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'task'
 array PANEL[10] = ['h0', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'h7', 'h8', 'h9']
 PANEL_WORD = ''
-array SERIES[5] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql', 'fg-sfrql-random']
-array COLOUR[5] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2', '#009E73']
+array SERIES[6] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql', 'fg-sfrql-random', 'fg-sfrql-average']
+array COLOUR[6] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2', '#009E73', '#CC79A7']
 XLABEL = 'held-out task, never trained on'
-YLABEL = 'undiscounted return per episode (true, epsilon 0)'
+YLABEL = 'undiscounted return per episode (protocols differ, see the table)'
 PAPER = 0
 is(column_name, value) = strcol(column_name) eq value
 in(s, p) = is(SERIES_COLUMN, s) && is(PANEL_COLUMN, p)
