@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot reacher_cumulative.gp
 NAME = 'reacher_cumulative'
 DATA = 'reacher_cumulative.csv'
-TITLE = 'reacher (clean): cumulative reward while training, mean and 95 % interval, n = 1 seed [smoke]'
+TITLE = 'reacher (clean): cumulative reward while training, mean and 95 % interval, n = 1 to 2 seeds [smoke]'
 WIDTH = 740
 HEIGHT = 670
 SERIES_COLUMN = 'method'

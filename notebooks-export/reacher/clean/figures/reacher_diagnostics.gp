@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot reacher_diagnostics.gp
 NAME = 'reacher_diagnostics'
 DATA = 'reacher_diagnostics.csv'
-TITLE = 'reacher (clean): residual, gradient norm and errors while training, n = 1 seed [smoke]'
+TITLE = 'reacher (clean): residual, gradient norm and errors while training, n = 1 to 2 seeds [smoke]'
 WIDTH = 1080
 HEIGHT = 790
 SERIES_COLUMN = 'method'

@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot reacher_evaluation.gp
 NAME = 'reacher_evaluation'
 DATA = 'reacher_evaluation.csv'
-TITLE = 'reacher (clean): final evaluation, mean and 95 % interval, n = 1 seed [smoke]'
+TITLE = 'reacher (clean): final evaluation, mean and 95 % interval, n = 1 to 3 seeds [smoke]'
 WIDTH = 860
 HEIGHT = 500
 SERIES_COLUMN = 'method'

@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot reacher_gpi_share.gp
 NAME = 'reacher_gpi_share'
 DATA = 'reacher_gpi_share.csv'
-TITLE = 'reacher (clean): how often another task''s policy is the best in GPI, n = 1 seed [smoke]'
+TITLE = 'reacher (clean): how often another task''s policy is the best in GPI, n = 2 seeds [smoke]'
 WIDTH = 900
 HEIGHT = 450
 SERIES_COLUMN = 'method'

@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot reacher_improvement.gp
 NAME = 'reacher_improvement'
 DATA = 'reacher_improvement.csv'
-TITLE = 'reacher (clean): probability of improvement, 95 % interval, n = 1 seed [smoke]'
+TITLE = 'reacher (clean): probability of improvement, 95 % interval, n = 1 to 3 seeds [smoke]'
 WIDTH = 1337
 HEIGHT = 290
 SERIES_COLUMN = 'method'

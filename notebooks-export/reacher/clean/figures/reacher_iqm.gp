@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot reacher_iqm.gp
 NAME = 'reacher_iqm'
 DATA = 'reacher_iqm.csv'
-TITLE = 'reacher (clean): interquartile mean over seeds and tasks, 95 % interval, n = 1 seed [smoke]'
+TITLE = 'reacher (clean): interquartile mean over seeds and tasks, 95 % interval, n = 1 to 3 seeds [smoke]'
 WIDTH = 1272
 HEIGHT = 290
 SERIES_COLUMN = 'method'

@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot reacher_profile.gp
 NAME = 'reacher_profile'
 DATA = 'reacher_profile.csv'
-TITLE = 'reacher (clean): performance profile, n = 1 seed [smoke]'
+TITLE = 'reacher (clean): performance profile, n = 1 to 3 seeds [smoke]'
 WIDTH = 1040
 HEIGHT = 450
 SERIES_COLUMN = 'method'

@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot reacher_zero_shot.gp
 NAME = 'reacher_zero_shot'
 DATA = 'reacher_zero_shot.csv'
-TITLE = 'reacher (clean): zero-shot return on held-out tasks, n = 1 seed [smoke]'
+TITLE = 'reacher (clean): zero-shot return on held-out tasks, n = 1 to 3 seeds [smoke]'
 WIDTH = 860
 HEIGHT = 500
 SERIES_COLUMN = 'method'
