@@ -1,0 +1,82 @@
+# Draws the .png and the .svg from the .csv beside it: gnuplot point_maze_umaze_evaluation.gp
+NAME = 'point_maze_umaze_evaluation'
+DATA = 'point_maze_umaze_evaluation.csv'
+TITLE = 'point_maze_umaze (clean): final evaluation, mean and 95 % interval, n = 1 seed [smoke]'
+WIDTH = 860
+HEIGHT = 500
+SERIES_COLUMN = 'method'
+PANEL_COLUMN = 'task'
+array PANEL[8] = ['0', '1', '2', '3', '4', '5', '6', '7']
+PANEL_WORD = ''
+array SERIES[4] = ['dqn', 'fg-dqn', 'sfrql', 'fg-sfrql']
+array COLOUR[4] = ['#E69F00', '#D55E00', '#56B4E9', '#0072B2']
+XLABEL = 'task'
+YLABEL = 'undiscounted return per episode (learned, epsilon 0)'
+PAPER = 0
+is(column_name, value) = strcol(column_name) eq value
+in(s, p) = is(SERIES_COLUMN, s) && is(PANEL_COLUMN, p)
+get(s, p, column_name) = in(s, p) ? column(column_name) : NaN
+hex(colour) = int('0x'.colour[2:7])
+rgb(s) = int(sum [i=1:|SERIES|] (s eq SERIES[i] ? hex(COLOUR[i]) : 0))
+tic(s) = strstrt(s, '%') \
+    ? s[1:strstrt(s, '%')].'%'.tic(s[strstrt(s, '%')+1:*]) : s
+
+do for [EXT in 'png svg'] {
+reset
+if (EXT eq 'png') {
+    set terminal pngcairo size WIDTH,HEIGHT font 'DejaVu Sans,10' noenhanced
+} else {
+    set terminal svg size WIDTH,HEIGHT font 'DejaVu Sans,12' noenhanced background rgb 'white'
+}
+set output NAME.'.'.EXT
+set encoding utf8
+set datafile separator comma
+set datafile columnheaders
+set datafile missing ''
+set tics nomirror scale 0.5
+set border 3 lc rgb '#444444'
+set grid lc rgb '#E6E6E6' lt 1 lw 1
+set style fill solid 1 noborder
+unset key
+set title TITLE
+set key at screen 0.5, screen 6.0/HEIGHT center bottom horizontal Left reverse samplen 2 \
+    width 2 noautotitle
+set lmargin 10
+set bmargin at screen 100.0/HEIGHT
+set xlabel XLABEL offset 0,0.3
+set ylabel YLABEL
+set xrange [0.4:|PANEL| + 0.6]
+set yrange [*<0:0<*]
+set xtics scale 0 ()
+do for [p=1:|PANEL|] { set xtics add (tic(PANEL[p]) p) }
+set grid noxtics ytics
+set xzeroaxis lt 1 lc rgb '#444444'
+BOX = 0.84 / |SERIES|
+at(p, i) = p + (i - 0.5*(|SERIES| + 1)) * BOX
+number_of_series(s) = int(sum [i=1:|SERIES|] (s eq SERIES[i] ? i : 0))
+number_of_panel(s) = int(sum [p=1:|PANEL|] (s eq PANEL[p] ? p : 0))
+set boxwidth 0.88*BOX
+if (PAPER) {
+    plot for [i=1:|SERIES|] for [p=1:|PANEL|] DATA using \
+             (in(SERIES[i], PANEL[p]) ? at(p, i) : NaN)\
+             :(get(SERIES[i], PANEL[p], 'mean')) with boxes fc rgb COLOUR[i], \
+         for [i=1:|SERIES|] for [p=1:|PANEL|] DATA using \
+             (in(SERIES[i], PANEL[p]) ? at(p, i) : NaN):(get(SERIES[i], PANEL[p], 'low'))\
+             :(0):(column('high') - column('low')) \
+             with vectors nohead lw 1.5 lc rgb '#444444', \
+         for [i=1:|SERIES|] keyentry with boxes fc rgb COLOUR[i] title SERIES[i], \
+         DATA using (at(number_of_panel(strcol(PANEL_COLUMN)), \
+                        number_of_series(strcol(SERIES_COLUMN)))):(column('paper')) \
+             with points pt 12 ps 1.2 lw 1.6 lc rgb 'black' title 'paper'
+} else {
+    plot for [i=1:|SERIES|] for [p=1:|PANEL|] DATA using \
+             (in(SERIES[i], PANEL[p]) ? at(p, i) : NaN)\
+             :(get(SERIES[i], PANEL[p], 'mean')) with boxes fc rgb COLOUR[i], \
+         for [i=1:|SERIES|] for [p=1:|PANEL|] DATA using \
+             (in(SERIES[i], PANEL[p]) ? at(p, i) : NaN):(get(SERIES[i], PANEL[p], 'low'))\
+             :(0):(column('high') - column('low')) \
+             with vectors nohead lw 1.5 lc rgb '#444444', \
+         for [i=1:|SERIES|] keyentry with boxes fc rgb COLOUR[i] title SERIES[i]
+}
+unset output
+}

@@ -1,0 +1,108 @@
+# Draws the .png and the .svg from the .csv beside it: gnuplot point_maze_umaze_gpi_share.gp
+NAME = 'point_maze_umaze_gpi_share'
+DATA = 'point_maze_umaze_gpi_share.csv'
+TITLE = 'point_maze_umaze (clean): how often another task''s policy is the best in GPI, n = 1 seed [smoke]'
+WIDTH = 900
+HEIGHT = 450
+SERIES_COLUMN = 'method'
+PANEL_COLUMN = 'quantity'
+array PANEL[1] = ['GPI share']
+PANEL_WORD = ''
+array SERIES[2] = ['sfrql', 'fg-sfrql']
+array COLOUR[2] = ['#56B4E9', '#0072B2']
+XSCALE = 1000
+XLABEL = 'training steps, all tasks (thousands)'
+XCOLUMN = 'step'
+PAPER = 0
+MARK = -1
+LOGX = 0
+ROWS = 1
+COLS = 1
+YLABEL = 'share of sampled next states'
+LOGY = 0
+is(column_name, value) = strcol(column_name) eq value
+in(s, p) = is(SERIES_COLUMN, s) && is(PANEL_COLUMN, p)
+get(s, p, column_name) = in(s, p) ? column(column_name) : NaN
+hex(colour) = int('0x'.colour[2:7])
+rgb(s) = int(sum [i=1:|SERIES|] (s eq SERIES[i] ? hex(COLOUR[i]) : 0))
+tic(s) = strstrt(s, '%') \
+    ? s[1:strstrt(s, '%')].'%'.tic(s[strstrt(s, '%')+1:*]) : s
+
+do for [EXT in 'png svg'] {
+reset
+if (EXT eq 'png') {
+    set terminal pngcairo size WIDTH,HEIGHT font 'DejaVu Sans,10' noenhanced
+} else {
+    set terminal svg size WIDTH,HEIGHT font 'DejaVu Sans,12' noenhanced background rgb 'white'
+}
+set output NAME.'.'.EXT
+set encoding utf8
+set datafile separator comma
+set datafile columnheaders
+set datafile missing ''
+set tics nomirror scale 0.5
+set border 3 lc rgb '#444444'
+set grid lc rgb '#E6E6E6' lt 1 lw 1
+set style fill solid 1 noborder
+unset key
+set multiplot layout ROWS,COLS title TITLE \
+    margins 1.0*(90)/WIDTH, 1-25.0/WIDTH, 105.0/HEIGHT, 1-62.0/HEIGHT \
+    spacing 90.0/WIDTH, 78.0/HEIGHT
+if (LOGX) { set logscale x }
+if (LOGY) { set logscale y; set format y '%g' }
+set xlabel XLABEL offset 0,0.3
+set ylabel YLABEL
+do for [p=1:|PANEL|] {
+    set title PANEL_WORD.PANEL[p] offset 0,-0.7
+    if (PAPER) {
+        plot for [i=1:|SERIES|] DATA using \
+                 (get(SERIES[i], PANEL[p], XCOLUMN)/XSCALE)\
+                 :(get(SERIES[i], PANEL[p], 'low')):(get(SERIES[i], PANEL[p], 'high')) \
+                 with filledcurves fc rgb COLOUR[i] fs transparent solid 0.18 noborder, \
+             for [i=1:|SERIES|] DATA using \
+                 (get(SERIES[i], PANEL[p], XCOLUMN)/XSCALE)\
+                 :(get(SERIES[i], PANEL[p], 'mean')) \
+                 with linespoints lw 2 pt MARK ps 0.8 lc rgb COLOUR[i], \
+             DATA using (is(PANEL_COLUMN, PANEL[p]) ? column(XCOLUMN)/XSCALE : NaN)\
+                 :(column('paper')):(rgb(strcol(SERIES_COLUMN))) \
+                 with points pt 8 ps 1.2 lw 1.6 lc rgb variable
+    } else {
+        plot for [i=1:|SERIES|] DATA using \
+                 (get(SERIES[i], PANEL[p], XCOLUMN)/XSCALE)\
+                 :(get(SERIES[i], PANEL[p], 'low')):(get(SERIES[i], PANEL[p], 'high')) \
+                 with filledcurves fc rgb COLOUR[i] fs transparent solid 0.18 noborder, \
+             for [i=1:|SERIES|] DATA using \
+                 (get(SERIES[i], PANEL[p], XCOLUMN)/XSCALE)\
+                 :(get(SERIES[i], PANEL[p], 'mean')) \
+                 with linespoints lw 2 pt MARK ps 0.8 lc rgb COLOUR[i]
+    }
+}
+if (PAPER) {
+reset
+unset tics
+unset border
+set lmargin at screen 0.02
+set rmargin at screen 0.98
+set bmargin at screen 0
+set tmargin at screen 50.0/HEIGHT
+set xrange [0:1]
+set yrange [0:1]
+set key inside center center horizontal Left reverse samplen 2 width 2
+plot NaN notitle, for [i=1:|SERIES|] keyentry with lines lw 2 lc rgb COLOUR[i] title SERIES[i], \
+    keyentry with points pt 8 ps 1.2 lw 1.6 lc rgb 'black' title 'paper, end of task'
+} else {
+reset
+unset tics
+unset border
+set lmargin at screen 0.02
+set rmargin at screen 0.98
+set bmargin at screen 0
+set tmargin at screen 50.0/HEIGHT
+set xrange [0:1]
+set yrange [0:1]
+set key inside center center horizontal Left reverse samplen 2 width 2
+plot NaN notitle, for [i=1:|SERIES|] keyentry with lines lw 2 lc rgb COLOUR[i] title SERIES[i]
+}
+unset multiplot
+unset output
+}
