@@ -1,7 +1,8 @@
 // Private header of the exporter: run directories in; figures, tables and a notebook out.
 //
-// The way of the data: csv.c, runs.c and summary.c read, groups.c sorts runs into arms, scores.c reduces arms
-// to numbers, fig_*.c and tables.c write them, plot.c runs gnuplot, notebook.c binds all together.
+// The way of the data: csv.c, runs.c and summary.c read, groups.c sorts runs into arms, scores.c
+// reduces arms to numbers, fig_*.c and tables.c write them, plot.c runs gnuplot, notebook.c binds all
+// together.
 // Everything allocated lives in one pool until the program ends. Every call that can fail returns
 // an fgsf_status and leaves one line in fgsf_last_error; only main.c prints.
 #ifndef FGSF_NOTEBOOKS_EXPORT_H
@@ -194,7 +195,8 @@ double paper_return(const paper_values *ref, const group *g, const char *method,
 // Whether the arm trained for as many steps per task as the paper, so that a gap means something.
 bool paper_scale(const paper_values *ref, const group *g, const arm *a);
 double paper_milliseconds(const paper_values *ref, const char *method);
-// The authors' code as we ran it, mean over its seeds at the learning rate nearest to `lr`; NAN if lr is.
+// The authors' code as we ran it, mean over its seeds at the learning rate nearest to `lr`; NAN when
+// lr is.
 double code_value(const paper_values *ref, const char *env, const char *method, const char *task,
                   double lr, const char *column);
 

@@ -94,10 +94,7 @@ static void put_walls(plot *f, const char *const *rows) {
 static void put_scenery(plot *f, const group *g) {
     static const double TARGETS[][2] = {{0.14, 0}, {-0.14, 0}, {0, 0.14}, {0, -0.14}};
     for (size_t i = 0; i < sizeof MAZES / sizeof MAZES[0]; i++) {
-        if (g->layout && strncmp(g->env, "point_maze", 10) == 0 &&
-            strcmp(g->layout, MAZES[i].layout) == 0) {
-            put_walls(f, MAZES[i].rows);
-        }
+        if (g->layout && strcmp(g->layout, MAZES[i].layout) == 0) put_walls(f, MAZES[i].rows);
     }
     for (size_t i = 0; i < 4 && strcmp(g->env, "reacher") == 0; i++) {
         put_mark(f, "mark", TARGETS[i][0], TARGETS[i][1]);

@@ -1,5 +1,5 @@
-// Runs of which only their rows in a summary.csv are left: the results that are kept when run directories
-// are not. They have scores and no curves or pictures. A run's rows stand together.
+// Runs of which only their rows in a summary.csv are left: the results that are kept when run
+// directories are not. They have scores and no curves or pictures. A run's rows stand together.
 #include <math.h>
 #include <string.h>
 

@@ -10,9 +10,9 @@
 
 #include "program.h"
 
-// One graph, for batches of up to `pairs` pairs with up to `pairs * spread` next states in all. Samples of a
-// pair that are the same state share one row: the network is evaluated, and differentiated, once for each
-// state, and the samples take their x from it.
+// One graph, for batches of up to `pairs` pairs with up to `pairs * spread` next states in all.
+// Samples of a pair that are the same state share one row: the network is evaluated, and
+// differentiated, once for each state, and the samples take their x from it.
 typedef struct bucket_program {
     int pairs, spread;
     fgsf_program program;
@@ -397,9 +397,9 @@ static void forget_programs(fgsf_bellman *bellman) {
     bellman->num_programs = 0;
 }
 
-// Builds the largest graph and, where that takes no memory of a device, all others at once: no later step
-// has to build one. A graph that needs more scratch memory than those before it would leave them with
-// pointers to the old one, so then all are built again in what is there.
+// Builds the largest graph and, where that takes no memory of a device, all others at once: no later
+// step has to build one. A graph that needs more scratch memory than those before it would leave them
+// with pointers to the old one, so then all are built again in what is there.
 static fgsf_status build_programs(fgsf_bellman *bellman) {
     const fgsf_bellman_params *p = &bellman->params;
     bool all = bellman->device->num_backends == 1;

@@ -45,8 +45,8 @@ void fgsf_silence_ggml(void);
 fgsf_status fgsf_program_begin(fgsf_program *program, bool with_gradients);
 
 // Places the graph on the device. `scratch` is the allocator that graphs of one owner share: they
-// never run at the same time, so they may overlap in memory; none may need more of it than the first, see build_programs of
-// bellman.c.
+// never run at the same time, so they may overlap in memory; none may need more of it than the first
+// (build_programs in bellman.c sees to that).
 fgsf_status fgsf_program_finish(fgsf_program *program, fgsf_device *device, ggml_gallocr_t scratch);
 
 fgsf_status fgsf_program_run(fgsf_program *program, fgsf_device *device);
@@ -67,12 +67,12 @@ void fgsf_tensor_place(struct ggml_tensor *tensor, ggml_backend_buffer_t buffer,
 void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph);
 
 // Rounds a number of rows up to the next size for which a graph is built: exact up to 32, at most 1/16
-// of it padding above; up to 8 and 1/4 where each graph has memory of its own on a device. At least two, since with one row a bias has the shape of what it is added to
-// and ggml hands both one gradient.
+// of it padding above; up to 8 and 1/4 where each graph has memory of its own on a device. At least
+// two, since with one row a bias has the shape of what it is added to and ggml hands both one gradient.
 int fgsf_bucket(const fgsf_device *device, int rows);
 
-// Copies the rows to `out` without repetitions among `group` consecutive ones, in order; row i then stands
-// at index[i]. Returns how many were copied.
+// Copies the rows to `out` without repetitions among `group` consecutive ones, in order; row i then
+// stands at index[i]. Returns how many were copied.
 int fgsf_distinct_rows(const float *rows, int count, int group, size_t width, float *out,
                        int32_t *index);
 

@@ -31,8 +31,8 @@ typedef struct outcome {
     long episodes;
 } outcome;
 
-// The reward that a task has collected in training after `step` steps on it, as train.csv last said, and
-// the area under the way there.
+// The reward that a task has collected in training after `step` steps on it, as train.csv last said,
+// and the area under the way there.
 typedef struct collected {
     char task[MAX_LABEL];
     double step, reward, area;

@@ -519,8 +519,8 @@ TEST refuses_bad_batches(void) {
     PASS();
 }
 
-// The operations of a full-gradient run over this many rows: forward, weight gradient, input gradient of
-// all layers but the first.
+// The operations of a full-gradient run over this many rows: forward, weight gradient, input gradient
+// of all layers but the first.
 static double operations(int rows) {
     double weights = 5 * 8 + 8 * 8 + 8 * 6, first = 5 * 8;
     return 2.0 * rows * (3.0 * weights - first);
@@ -540,8 +540,8 @@ TEST counts_operations(void) {
 
 // ---- samples that are the same state ------------------------------------------------------------
 
-// Makes sample i of every pair b the same state as sample i % (1 + (b + shift) % most); returns how many
-// different next states are left. The samples keep their own y, a' and discount.
+// Makes sample i of every pair b the same state as sample i % (1 + (b + shift) % most); returns how
+// many different next states are left. The samples keep their own y, a' and discount.
 static int repeat_states(problem *p, int shift, int most) {
     int n = p->params.samples, left = 0;
     size_t input = (size_t)p->params.shape.input;

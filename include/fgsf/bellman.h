@@ -36,8 +36,8 @@ typedef struct fgsf_bellman_params {
     enum fgsf_loss_scale loss_scale;
 } fgsf_bellman_params;
 
-// One batch; all arrays belong to the caller. Samples of one pair are consecutive; those that are the same
-// state cost no more than one.
+// One batch; all arrays belong to the caller. Samples of one pair are consecutive; those that are the
+// same state cost no more than one.
 typedef struct fgsf_batch {
     int pairs;
     const float *s;         // (pairs, input)
