@@ -36,6 +36,7 @@ static fgsf_status run_episode(fgsf_agent *agent, fgsf_env *env, const scoring *
         EPISODE_SEED + 1000u * (unsigned)row->task + (unsigned)row->episode, FGSF_STREAM_EVAL);
     fgsf_status status = fgsf_env_reset(env, &rng);
     fgsf_step_result result = {0};
+    double discount = 1.0;
     while (status == FGSF_OK && row->steps < cfg->eval.horizon && !result.terminal) {
         fgsf_choice choice = {0, 0};
         fgsf_env_observe(env, state);
@@ -46,6 +47,8 @@ static fgsf_status run_episode(fgsf_agent *agent, fgsf_env *env, const scoring *
         }
         if (status == FGSF_OK) status = fgsf_env_step(env, choice.action, &rng, &result);
         row->episode_return += result.reward;
+        row->discounted_return += discount * result.reward;
+        discount *= cfg->train.gamma;
         row->success = row->success || result.success;
         row->steps++;
     }

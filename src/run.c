@@ -200,13 +200,13 @@ static fgsf_status write_record(const fgsf_run *run) {
                      "\"cell\": \"%s\",\n\"seed\": %lld,\n\"status\": \"%s\",\n"
                      "\"message\": \"%s\",\n\"steps\": %lld,\n\"optimizer_steps\": %lld,\n"
                      "\"seconds\": %lld.%03d,\n\"fgsf_version\": \"%s\",\n"
-                     "\"ggml_version\": \"%s\",\n\"cpu\": \"%s\",\n"
+                     "\"commit\": \"%s\",\n\"ggml_version\": \"%s\",\n\"cpu\": \"%s\",\n"
                      "\"config_hash\": \"%016llx\",\n\"config\": %s}\n",
                      FGSF_RUN_SCHEMA, r->env, r->method, r->cell, (long long)r->seed,
                      fgsf_run_status_name(r->status), message, (long long)r->progress.steps,
                      (long long)r->progress.optimizer_steps, (long long)r->progress.seconds,
                      (int)(1000 * (r->progress.seconds - (double)(long long)r->progress.seconds)),
-                     fgsf_version(), fgsf_ggml_version(), cpu,
+                     fgsf_version(), fgsf_commit(), fgsf_ggml_version(), cpu,
                      (unsigned long long)fgsf_config_hash(&r->config), config);
     free(config);
     if (n < 0) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);

@@ -21,13 +21,14 @@
 static const char columns[] =
     "env,method,cell,seed,status,task,heldout,cum_reward,area,"
     "reward_model,epsilon,episodes,eval_return,eval_success,eval_steps,steps,seconds,"
-    "config_hash,message\n";
+    "config_hash,message,eval_discounted\n";
 
 // One task of one run under one protocol; sums until they are printed. A task without evaluation has
 // an empty protocol.
 typedef struct outcome {
     char task[MAX_LABEL], model[MAX_LABEL], epsilon[MAX_LABEL];
     double returns, successes, steps;
+    double discounted; // NaN where eval.csv is older than this column
     long episodes;
 } outcome;
 
@@ -58,19 +59,24 @@ static int split(char *line, char **fields) {
     return n;
 }
 
-// Finds the columns `names` in the header.
+// Finds the columns `names` in the header; those in [brackets] may be missing.
 static bool find_columns(char **header, int count, const char *const *names, int n, int *at) {
+    bool found = true;
     for (int k = 0; k < n; k++) {
+        bool optional = names[k][0] == '[';
+        size_t length = strlen(names[k]) - 2 * optional;
         at[k] = -1;
         for (int i = 0; i < count; i++) {
-            if (strcmp(header[i], names[k]) == 0) at[k] = i;
+            bool same = strlen(header[i]) == length;
+            if (same && strncmp(header[i], names[k] + optional, length) == 0) at[k] = i;
         }
-        if (at[k] < 0) return false;
+        found = found && (at[k] >= 0 || optional);
     }
-    return true;
+    return found;
 }
 
-// Calls `row` with the named columns of each whole line of a file, if there is one. A last line
+// Calls `row` with the named columns of each whole line of a file, if there is one; a missing optional
+// column is "". A last line
 // without its newline is still being written, or was cut by a crash.
 static fgsf_status read_rows(const char *directory, const char *name, const char *const *names,
                              int n, row_function row, collection *all) {
@@ -90,7 +96,7 @@ static fgsf_status read_rows(const char *directory, const char *name, const char
             if (got < 0 || !find_columns(fields, got, names, n, at)) status = FGSF_ERR_FORMAT;
             continue;
         }
-        for (int k = 0; got == count && k < n; k++) wanted[k] = fields[at[k]];
+        for (int k = 0; got == count && k < n; k++) wanted[k] = at[k] < 0 ? "" : fields[at[k]];
         status = got == count ? row(all, wanted) : FGSF_ERR_FORMAT;
     }
     if (status == FGSF_ERR_FORMAT) {
@@ -145,8 +151,8 @@ static fgsf_status train_row(collection *all, char **fields) {
     return FGSF_OK;
 }
 
-static const char *const eval_columns[] = {"task",   "reward_model", "epsilon",
-                                           "return", "success",      "steps"};
+static const char *const eval_columns[] = {
+    "task", "reward_model", "epsilon", "return", "success", "steps", "[discounted_return]"};
 
 static outcome *find_outcome(collection *all, const char *task, const char *model,
                              const char *epsilon) {
@@ -166,16 +172,18 @@ static outcome *find_outcome(collection *all, const char *task, const char *mode
 }
 
 static fgsf_status eval_row(collection *all, char **fields) {
-    double value[3];
+    double value[3], discounted = NAN;
     for (int k = 0; k < 3; k++) {
         if (!is_label(fields[k])) return FGSF_ERR_FORMAT;
         if (!to_number(fields[3 + k], &value[k])) return FGSF_ERR_FORMAT;
     }
+    if (*fields[6] && !to_number(fields[6], &discounted)) return FGSF_ERR_FORMAT;
     outcome *o = find_outcome(all, fields[0], fields[1], fields[2]);
     if (!o) return fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
     o->returns += value[0];
     o->successes += value[1];
     o->steps += value[2];
+    o->discounted += discounted;
     o->episodes++;
     return FGSF_OK;
 }
@@ -237,6 +245,11 @@ static void put_rows(FILE *out, const fgsf_run_record *r, const collection *all,
         fprintf(out, "%lld,%.3f,%016llx,", (long long)r->progress.steps, r->progress.seconds,
                 (unsigned long long)fgsf_config_hash(&r->config));
         put_quoted(out, message);
+        putc(',', out);
+        const outcome *o = all->num_outcomes ? &all->outcomes[i] : NULL;
+        if (o && o->episodes && isfinite(o->discounted)) {
+            fprintf(out, "%.10g", o->discounted / (double)o->episodes);
+        }
         putc('\n', out);
     }
 }
@@ -250,12 +263,12 @@ static void put_run(FILE *out, const char *directory, const char *relative) {
         snprintf(message, sizeof message, "%s: %s", relative, fgsf_last_error());
         fprintf(out, ",,,,unreadable,,,,,,,0,,,,,,,");
         put_quoted(out, message);
-        putc('\n', out);
+        fputs(",\n", out);
         return;
     }
     status = read_rows(directory, "train.csv", train_columns, 3, train_row, &all);
     if (status == FGSF_OK)
-        status = read_rows(directory, "eval.csv", eval_columns, 6, eval_row, &all);
+        status = read_rows(directory, "eval.csv", eval_columns, 7, eval_row, &all);
     if (status == FGSF_OK) status = add_unevaluated(&all);
     put_rows(out, &r, &all, status == FGSF_OK ? r.message : fgsf_last_error());
     free(all.outcomes);

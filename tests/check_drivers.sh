@@ -119,7 +119,8 @@ for run in pathlib.Path("runs").glob("*/*/seed-*"):
     for r in mine:
         group = groups[r["task"], r["reward_model"], r["epsilon"]]
         for column, source in (("eval_return", "return"), ("eval_steps", "steps"),
-                               ("eval_success", "success")):
+                               ("eval_success", "success"),
+                               ("eval_discounted", "discounted_return")):
             mean = sum(float(x[source]) for x in group) / len(group)
             assert abs(mean - float(r[column])) < 1e-7, (run, r)
         assert int(r["episodes"]) == len(group) and r["config_hash"] == about["config_hash"]

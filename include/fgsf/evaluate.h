@@ -24,7 +24,8 @@ typedef struct fgsf_eval_row {
     double episode_return; // undiscounted
     int steps;
     bool success;
-    double fit_error; // root mean squared error of the ridge fit, else 0
+    double fit_error;         // root mean squared error of the ridge fit, else 0
+    double discounted_return; // sum of train.gamma^t times the reward of step t, t from 0
 } fgsf_eval_row;
 
 typedef struct fgsf_eval_rows {

@@ -13,6 +13,10 @@ FGSF_BEGIN_DECLS
 // Returns the version of the linked library, such as "0.1.0".
 FGSF_API const char *fgsf_version(void);
 
+// Returns the commit that the library was built from, as `git describe --always --dirty` says it, or
+// "unknown" where the sources are not a git repository.
+FGSF_API const char *fgsf_commit(void);
+
 // Returns the version of the ggml that the library was built on, such as "0.15.1".
 FGSF_API const char *fgsf_ggml_version(void);
 
