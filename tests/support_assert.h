@@ -2,12 +2,30 @@
 #ifndef FGSF_SUPPORT_ASSERT_H
 #define FGSF_SUPPORT_ASSERT_H
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define GREATEST_USE_LONGJMP 0 // nothing here jumps, and setjmp spoils loops over tests
 #include "fgsf/status.h"
 #include "greatest.h"
+
+// The larger of two errors, and infinity if either is a NaN, which fmax would drop.
+static inline double worse(double worst, double error) {
+    return isnan(worst) || isnan(error) ? (double)INFINITY : fmax(worst, error);
+}
+
+// Fails unless |expected - got| <= tolerance. Greatest's own passes when one of the three is a NaN.
+#undef ASSERT_IN_RANGE
+#define ASSERT_IN_RANGE(expected, got, tolerance)                                                  \
+    do {                                                                                           \
+        double expected_ = (expected), got_ = (got), tolerance_ = (tolerance);                     \
+        if (!(fabs(expected_ - got_) <= tolerance_ && isfinite(tolerance_))) {                     \
+            printf("\n%s: %.17g is not within %.3g of %.17g\n", #got, got_, tolerance_,            \
+                   expected_);                                                                     \
+            FAILm(#got);                                                                           \
+        }                                                                                          \
+    } while (0)
 
 // Fails unless value < limit (a NaN fails), and says what the value was.
 #define ASSERT_BELOW(what, value, limit)                                                           \

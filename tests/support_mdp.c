@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support_assert.h"
+
 // Adds the update that takes its error from outcome i and its gradient from outcome j of one pair.
 static void add_product(const ref_mdp *m, const ref_outcome *i, const ref_outcome *j, double weight,
                         double eta, double *A, double *b) {
@@ -110,7 +112,7 @@ void ref_iterate(int n, int width, const double *A, const double *b, double alph
 
 double ref_max_difference(int count, const double *x, const double *y) {
     double largest = 0.0;
-    for (int i = 0; i < count; i++) largest = fmax(largest, fabs(x[i] - y[i]));
+    for (int i = 0; i < count; i++) largest = worse(largest, fabs(x[i] - y[i]));
     return largest;
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support_assert.h"
+
 #define MAX_LAYERS (FGSF_MAX_HIDDEN + 1)
 
 double *reference_zeros(size_t count) {
@@ -378,7 +380,7 @@ double reference_error(const float *value, const double *truth, size_t count) {
     for (size_t i = 0; i < count; i++) {
         double difference = fabs((double)value[i] - truth[i]);
         largest = fmax(largest, fabs(truth[i]));
-        error = difference <= error ? error : isnan(difference) ? INFINITY : difference;
+        error = worse(error, difference);
     }
     return error == 0.0 ? 0.0 : error / largest;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support_assert.h"
+
 #define TRANSITIONS 40
 #define STATES 7
 
@@ -296,7 +298,7 @@ fgsf_status world_learn(world *w) {
 static double difference(const fgsf_network *net, const double *truth, size_t size) {
     double worst = 0.0;
     for (size_t i = 0; i < size; i++) {
-        worst = fmax(worst, fabs(fgsf_network_parameters(net)[i] - truth[i]));
+        worst = worse(worst, fabs(fgsf_network_parameters(net)[i] - truth[i]));
     }
     return worst;
 }
@@ -305,9 +307,9 @@ double world_error(const world *w) {
     double worst = 0.0;
     for (int k = 0; k < w->num_policies; k++) {
         const twin *p = &w->policies[k];
-        worst = fmax(worst, difference(w->t->agent->nets[k], p->theta, p->opt.size));
+        worst = worse(worst, difference(w->t->agent->nets[k], p->theta, p->opt.size));
         if (p->target) {
-            worst = fmax(worst, difference(w->t->students[k].target, p->target, p->opt.size));
+            worst = worse(worst, difference(w->t->students[k].target, p->target, p->opt.size));
         }
     }
     return worst;

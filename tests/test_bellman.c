@@ -75,7 +75,7 @@ static truth solve_exactly(const problem *p) {
 static double compare(const problem *p, const result *r, const truth *t) {
     double error =
         reference_error(r->gradient, t->gradient, fgsf_network_flat_size(&p->params.shape));
-    return fmax(error, r->loss == t->loss ? 0.0 : fabs(r->loss - t->loss) / fabs(t->loss));
+    return worse(error, r->loss == t->loss ? 0.0 : fabs(r->loss - t->loss) / fabs(t->loss));
 }
 
 static double error_of(const problem *p, const result *r) {
@@ -155,14 +155,14 @@ TEST matches_differences(int way, enum fgsf_activation activation) {
     double loss = reference_bellman(&params, &p->batch, theta, target, by_hand);
     double hand_error = 0.0, largest = 0.0;
     for (size_t i = 0; i < size; i++) {
-        hand_error = fmax(hand_error, fabs(differences[i] - by_hand[i]));
+        hand_error = worse(hand_error, fabs(differences[i] - by_hand[i]));
         largest = fmax(largest, fabs(by_hand[i]));
     }
     ASSERT_BELOW(ways[way].name, hand_error / largest, activation == FGSF_SILU ? 1e-7 : 1e-6);
     for (int d = 0; d < 3; d++) {
         result r = run_once(devices[d], p);
         double error = reference_error(r.gradient, differences, size);
-        worst = fmax(worst, error);
+        worst = worse(worst, error);
         ASSERT_BELOW(ways[way].name, error, LIMIT);
         ASSERT_BELOW(ways[way].name, fabs(r.loss - loss), LIMIT * loss);
         free(r.gradient);
@@ -225,7 +225,7 @@ TEST mixes_linearly(void) {
         double error = 0.0, largest = 0.0;
         for (size_t i = 0; i < size; i++) {
             double both = exact[0][i] + etas[e] * (exact[1][i] - exact[0][i]);
-            error = fmax(error, fabs(both - exact[2][i]));
+            error = worse(error, fabs(both - exact[2][i]));
             largest = fmax(largest, fabs(both));
             mixed[i] =
                 ends[0].gradient[i] + etas[e] * ((double)ends[1].gradient[i] - ends[0].gradient[i]);

@@ -11,7 +11,7 @@
 #include "config_expected.h"
 #include "fgsf/config.h"
 #include "fgsf/env.h"
-#include "greatest.h"
+#include "support_assert.h"
 
 static const char *const methods[] = {"dqn",
                                       "fg-dqn",

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fgsf/env.h"
-#include "greatest.h"
+#include "support_assert.h"
 
 #define MAX_SIZE 64
 

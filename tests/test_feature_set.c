@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fgsf/feature_set.h"
-#include "greatest.h"
+#include "support_assert.h"
 
 static const double EXACT[] = {0, 0, 0, 0.1, 1, 0, -0.5, 1}; // 4 members of 2 features
 

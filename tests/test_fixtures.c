@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "greatest.h"
+#include "support_assert.h"
 
 #define ORACLE FGSF_BUILD_DIR "/experiments/gradient_oracle"
 

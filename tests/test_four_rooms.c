@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "four_rooms.h"
-#include "greatest.h"
+#include "support_assert.h"
 
 #define ACTIONS FGSF_FOUR_ROOMS_ACTIONS
 

@@ -14,7 +14,7 @@
 // The pool belongs to the drivers, not to the library that tests link.
 #include "../experiments/common/jobs.c"
 #include "../experiments/common/progress.c"
-#include "greatest.h"
+#include "support_assert.h"
 
 #define JOBS 12
 

@@ -5,9 +5,11 @@
 // pays for both, task 2 fines the object, so the second task must not take the detour that the first
 // wants. Optimal undiscounted returns are known: 1; 2 and 1.
 //
-// The aim is 95 % of the optimum at the end on 5 of 5 seeds. Where a method misses it, the table says
-// so, and the reason is tested beside it; docs/learning.md has 20 seeds of each. What is asserted must
-// hold with every BLAS kernel, whose rounding sends a run elsewhere like another seed does.
+// Asserted for every method: each of 5 seeds reaches 95 % of the optimum at some check, and in the last
+// third of their runs together at least half of the checks (of all seeds and tasks) find it. Methods
+// that never lost it on 20 seeds (docs/learning.md) must also have it at the end, on 5 of 5 seeds; why
+// the others lose it at times is tested beside them. What is asserted must hold with every BLAS kernel,
+// whose rounding changes a run as much as another seed does.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +22,8 @@
 
 #ifdef __SANITIZE_ADDRESS__
 #define SEEDS 1 // several times slower; the release build judges the learning
-#define SOME 0
 #else
 #define SEEDS 5
-#define SOME 1
 #endif
 #define CHECK_EVERY 100 // steps
 
@@ -82,14 +82,17 @@ static fgsf_status evaluate(fgsf_agent *agent, double *returns) {
 typedef struct outcome {
     double returns[2]; // at the end
     bool reached[2];   // the optimum, at some check on the way
-    double alone;      // of task 1 at the end, by the first policy without the others
+    int late, kept; // checks of a task in the last third of the run; those that found its optimum
+    double alone;   // of task 1 at the end, by the first policy without the others
 } outcome;
 
-static fgsf_status check(const problem *p, fgsf_agent *agent, outcome *out) {
+static fgsf_status check(const problem *p, fgsf_agent *agent, bool late, outcome *out) {
     fgsf_status status = evaluate(agent, out->returns);
     for (int task = 0; task < p->num_tasks; task++) {
         bool good = out->returns[task] >= 0.95 * p->optimal[task];
         out->reached[task] = out->reached[task] || good;
+        out->late += late;
+        out->kept += late && good;
     }
     return status;
 }
@@ -100,8 +103,11 @@ static fgsf_status train(const problem *p, const fgsf_config *cfg, outcome *out)
     fgsf_status status = fgsf_trainer_create(cfg, &trainer);
     while (status == FGSF_OK && !fgsf_trainer_done(trainer)) {
         status = fgsf_trainer_step(trainer);
-        bool due = fgsf_trainer_progress(trainer).step % CHECK_EVERY == 0;
-        if (status == FGSF_OK && due) status = check(p, fgsf_trainer_agent(trainer), out);
+        fgsf_progress at = fgsf_trainer_progress(trainer);
+        if (status == FGSF_OK && at.step % CHECK_EVERY == 0) {
+            bool late = 3 * at.step > 2 * at.total_steps;
+            status = check(p, fgsf_trainer_agent(trainer), late, out);
+        }
     }
     if (status == FGSF_OK) {
         double returns[2];
@@ -117,9 +123,9 @@ static fgsf_status train(const problem *p, const fgsf_config *cfg, outcome *out)
 }
 
 // How many seeds reach the optimum in every task: at the end, on the way, and on task 1 at the end
-// when the first policy acts alone.
+// when the first policy acts alone; and the late checks of all seeds.
 typedef struct tally {
-    int final, reached, alone;
+    int final, reached, alone, late, kept;
 } tally;
 
 static fgsf_status run_seeds(const problem *p, const char *method, const char *target, tally *out) {
@@ -143,19 +149,34 @@ static fgsf_status run_seeds(const problem *p, const char *method, const char *t
         out->final += final;
         out->reached += reached;
         out->alone += o.alone >= 0.95 * p->optimal[0];
+        out->late += o.late;
+        out->kept += o.kept;
         fflush(stdout);
     }
-    printf("   %d of %d%s\n", out->final, SEEDS, out->final < SEEDS ? "  MISSED" : "");
+    printf("   %d of %d at the end, %d of %d late checks\n", out->final, SEEDS, out->kept,
+           out->late);
     return FGSF_OK;
 }
 
-// Every seed reaches the optimum on the way; at the end it is there on at least `least`: 5 where 20
-// seeds showed nothing else, one for the exceptions.
-TEST learns(const problem *p, const char *method, int least) {
+// Every seed finds the optimum, and the seeds together have it at most late checks.
+#define ASSERT_LEARNED(t)                                                                          \
+    do {                                                                                           \
+        ASSERT_EQ_FMTm("seeds that reach the optimum on the way", SEEDS, (t).reached, "%d");       \
+        ASSERTm("late checks: fewer than half optimal", 2 * (t).kept >= (t).late && (t).late > 0); \
+    } while (0)
+
+TEST learns(const problem *p, const char *method) {
     tally t;
     ASSERT_OK(run_seeds(p, method, "none", &t));
-    ASSERT_EQ_FMTm("seeds that reach the optimum on the way", SEEDS, t.reached, "%d");
-    ASSERTm("seeds that are optimal at the end", t.final >= least);
+    ASSERT_LEARNED(t);
+    PASS();
+}
+
+TEST learns_and_keeps_it(const problem *p, const char *method) {
+    tally t;
+    ASSERT_OK(run_seeds(p, method, "none", &t));
+    ASSERT_LEARNED(t);
+    ASSERT_EQ_FMTm("seeds that are optimal at the end", SEEDS, t.final, "%d");
     PASS();
 }
 
@@ -175,8 +196,7 @@ TEST a_target_network_steadies_the_semi_gradient(const problem *p, const char *m
 TEST the_first_policy_alone_still_is_optimal(void) {
     tally t;
     ASSERT_OK(run_seeds(&ROOM, "fg-sfrql", "none", &t));
-    ASSERT_EQ_FMTm("seeds that reach the optimum on the way", SEEDS, t.reached, "%d");
-    ASSERTm("seeds that are optimal at the end", t.final >= SOME);
+    ASSERT_LEARNED(t);
     ASSERT_EQ_FMTm("seeds whose first policy is optimal alone", SEEDS, t.alone, "%d");
     PASS();
 }
@@ -186,20 +206,20 @@ GREATEST_MAIN_DEFS();
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     printf("problem, method, target network, greedy returns at the end by seed (by task)\n");
-    RUN_TESTp(learns, &CHAIN, "dqn", SOME);    // exception: flickers, see below
-    RUN_TESTp(learns, &CHAIN, "fg-dqn", SOME); // flickers in 1 % of all checks
-    RUN_TESTp(learns, &CHAIN, "sfrql", SOME);  // exception: as dqn
-    RUN_TESTp(learns, &CHAIN, "fg-sfrql", SEEDS);
-    RUN_TESTp(learns, &CHAIN, "fg-sfrql-random", SEEDS);
-    RUN_TESTp(learns, &CHAIN, "fg-sfrql-average", SEEDS);
-    RUN_TESTp(learns, &CHAIN, "fg-sfrql-seq-average", SEEDS);
-    RUN_TESTp(learns, &ROOM, "dqn", SOME); // exception: as on the chain
-    RUN_TESTp(learns, &ROOM, "fg-dqn", SEEDS);
-    RUN_TESTp(learns, &ROOM, "sfrql", SOME);                // exception: as dqn
-    RUN_TEST(the_first_policy_alone_still_is_optimal);      // exception: GPI over errors
-    RUN_TESTp(learns, &ROOM, "fg-sfrql-random", SOME);      // exception: bumps into walls
-    RUN_TESTp(learns, &ROOM, "fg-sfrql-average", SOME);     // exception: as -random
-    RUN_TESTp(learns, &ROOM, "fg-sfrql-seq-average", SOME); // exception: as fg-sfrql
+    RUN_TESTp(learns, &CHAIN, "dqn");    // loses it at times: flickers, see below
+    RUN_TESTp(learns, &CHAIN, "fg-dqn"); // flickers in 1 % of all checks
+    RUN_TESTp(learns, &CHAIN, "sfrql");  // loses it at times: as dqn
+    RUN_TESTp(learns_and_keeps_it, &CHAIN, "fg-sfrql");
+    RUN_TESTp(learns_and_keeps_it, &CHAIN, "fg-sfrql-random");
+    RUN_TESTp(learns_and_keeps_it, &CHAIN, "fg-sfrql-average");
+    RUN_TESTp(learns_and_keeps_it, &CHAIN, "fg-sfrql-seq-average");
+    RUN_TESTp(learns, &ROOM, "dqn"); // loses it at times: as on the chain
+    RUN_TESTp(learns_and_keeps_it, &ROOM, "fg-dqn");
+    RUN_TESTp(learns, &ROOM, "sfrql");                 // loses it at times: as dqn
+    RUN_TEST(the_first_policy_alone_still_is_optimal); // GPI over errors
+    RUN_TESTp(learns, &ROOM, "fg-sfrql-random");       // loses it at times: bumps into walls
+    RUN_TESTp(learns, &ROOM, "fg-sfrql-average");      // loses it at times: as -random
+    RUN_TESTp(learns, &ROOM, "fg-sfrql-seq-average");  // loses it at times: as fg-sfrql
     RUN_TESTp(a_target_network_steadies_the_semi_gradient, &CHAIN, "dqn");
     RUN_TESTp(a_target_network_steadies_the_semi_gradient, &CHAIN, "sfrql");
     GREATEST_MAIN_END();

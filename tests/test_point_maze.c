@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "fgsf/env.h"
-#include "greatest.h"
+#include "support_assert.h"
 
 #ifdef FGSF_HAVE_MUJOCO
 #include "mujoco_sim.h"

@@ -132,7 +132,7 @@ static double error_of(const sample *s) {
             }
             double error = fabs(p->c[(size_t)i * p->c_row + (size_t)j] - sum);
             error /= size * 6e-8 * (p->k + 2);
-            worst = error <= worst ? worst : isnan(error) ? INFINITY : error;
+            worst = worse(worst, error);
         }
         for (int j = p->n; j < (int)p->c_row && i + 1 < p->m; j++) {
             worst = p->c[(size_t)i * p->c_row + (size_t)j] == CANARY ? worst : INFINITY;

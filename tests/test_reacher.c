@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fgsf/env.h"
-#include "greatest.h"
+#include "support_assert.h"
 
 #ifdef FGSF_HAVE_MUJOCO
 #include "mujoco_sim.h"

@@ -8,7 +8,7 @@
 
 #include "fgsf/archive.h"
 #include "fgsf/replay.h"
-#include "greatest.h"
+#include "support_assert.h"
 
 #define S 3 // numbers of a state
 #define D 2 // features

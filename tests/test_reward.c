@@ -5,7 +5,7 @@
 
 #include "fgsf/device.h"
 #include "fgsf/reward.h"
-#include "greatest.h"
+#include "support_assert.h"
 
 #define D 3
 

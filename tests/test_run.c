@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "fgsf/run.h"
-#include "greatest.h"
+#include "support_assert.h"
 
 #define COLUMNS "step,task,task_step,cum_reward"
 

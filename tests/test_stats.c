@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fgsf/stats.h"
-#include "greatest.h"
+#include "support_assert.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 #define TOL 1e-12

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "four_rooms.h"
-#include "greatest.h"
+#include "support_assert.h"
 #include "support_mdp.h"
 #include "theory.h"
 
@@ -123,7 +123,7 @@ TEST error_falls_unless_the_step_is_too_large(void) {
         for (int k = 0; k < (i < 2 ? 3000 : 200); k++) {
             ref_iterate(RING, RING, A, b, alphas[i], 1, x);
             double next = ref_error(&ring, REF_ALL, x);
-            rise = fmax(rise, next - error);
+            rise = worse(rise, next - error);
             if (i == 2 && k == 1) ASSERT_IN_RANGE(1.0778518530, next / error, 1e-6);
             error = next;
         }
@@ -333,7 +333,7 @@ TEST improvement_holds_in_double(void) {
         evaluate_policy(S, 3, P, reward, policy, q);
         for (int i = 0; i < N; i++) {
             worst = fmin(worst, q[i] - top[i]);
-            gain = fmax(gain, q[i] - top[i]);
+            gain = worse(gain, q[i] - top[i]);
         }
     }
     ASSERT(worst >= -1e-10);

@@ -13,7 +13,7 @@
 
 #include "fgsf/trainer.h"
 #include "ggml.h"
-#include "greatest.h"
+#include "support_assert.h"
 
 GREATEST_MAIN_DEFS();
 
