@@ -71,6 +71,11 @@ have_mujoco=false
 good four_rooms --out runs
 good averaging --out runs --cell 1/7
 good gradient_ablation --out runs --cells A0,A1,B0,B1,C3,D1-full,H1-semi,J1-task-input
+good dial --out dialled --over rate --values 3e-4 --set env.num_tasks=1
+[ "$(ls dialled/four_rooms | tr '\n' ' ')" = "dqn@hard100-rate3e-4 dqn@polyak-rate3e-4 dqn@rate3e-4 \
+fg-dqn@mix0.5-rate3e-4 fg-dqn@rate3e-4 fg-sfrql@mix0.5-rate3e-4 fg-sfrql@rate3e-4 \
+sfrql@hard100-rate3e-4 sfrql@polyak-rate3e-4 sfrql@rate3e-4 " ] || fail "dial: $(ls dialled/four_rooms)"
+grep -q '"sf.lr_prior": 3e-06' dialled/four_rooms/sfrql@rate3e-4/seed-0/run.json || fail "dial: priors"
 [ "$(ls runs/four_rooms | grep -c '@slip')" = 5 ] || fail "averaging: $(ls runs/four_rooms)"
 [ "$(ls runs/four_rooms | grep -c '@[A-J]')" = 9 ] || fail "ablation: $(ls runs/four_rooms)"
 if $have_mujoco; then
@@ -186,6 +191,8 @@ refuse "nothing to run" averaging --out new --methods dqn
 refuse "Z9" gradient_ablation --out new --cells A0,Z9
 refuse "--cells" gradient_ablation --out new --cells ,
 refuse "nope" averaging --out new --cells slip0.1,nope
+refuse "nope" dial --out new --over rate --arms semi,nope
+refuse "nope" dial --out new --over nope
 refuse "compat" gradient_ablation --out new --cells A0 --preset compat
 refuse "cell A0" gradient_ablation --out new --cells A0 --set sf.target_mode=none
 refuse "'file'" "${one[@]}" --out file
