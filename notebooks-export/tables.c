@@ -201,7 +201,6 @@ static fgsf_status put_comparison(exporter *e, table *t, arm_pair pair, enum met
     cell_text(t, "label", fgsf_stats_label(n));
     cell_interval(t, "mean difference", difference, n);
     cell_number(t, "Wilcoxon p", test.p_value);
-    cell_text(t, "p is", n == 0 ? "" : test.exact ? "exact" : "normal");
     cell_number(t, "rank-biserial", n ? test.rank_biserial : NAN);
     size_t fewest = a.s.seeds < b.s.seeds ? a.s.seeds : b.s.seeds;
     cell_interval(t, "P(improvement)", better, fewest);

@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Largest number of pairs for the exact signed-rank distribution; its 2^50 outcomes are still
-// counted without rounding in double precision.
-#define EXACT_PAIRS 50
-
 // A statistic of `rows` drawn seeds. x is (rows, tasks) scratch and may be reordered.
 typedef double (*statistic_fn)(double *x, size_t rows, size_t tasks, const void *context);
 
@@ -287,55 +283,53 @@ static int compare_magnitudes(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// Sums the ranks of the positive differences; d is sorted by magnitude. Tied magnitudes share their
-// mean rank, and *ties receives the sum of t^3 - t over groups of t tied values.
-static double positive_rank_sum(const double *d, size_t n, double *ties) {
-    double w_plus = 0.0;
-    *ties = 0.0;
+// Writes twice the rank of each difference, a whole number also where ties share their mean rank; d is
+// sorted by magnitude. Means over tasks that are equal on paper differ in their last bits, so
+// magnitudes within 1e-9 of the largest count as tied.
+static void double_ranks(const double *d, size_t n, size_t *ranks) {
+    double slack = 1e-9 * fabs(d[n - 1]);
     for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && fabs(d[end]) == fabs(d[i]);) end++;
-        double t = (double)(end - i);
-        double rank = 0.5 * (double)(i + 1 + end);
-        for (size_t k = i; k < end; k++) w_plus += d[k] > 0.0 ? rank : 0.0;
-        *ties += t * t * t - t;
+        for (end = i + 1; end < n && fabs(d[end]) - fabs(d[end - 1]) <= slack;) end++;
+        for (size_t k = i; k < end; k++) ranks[k] = i + 1 + end;
     }
-    return w_plus;
 }
 
-// Two-sided p-value from the number of sign patterns with each rank sum: adding rank r moves every
-// pattern with sum s to s + r or leaves it.
-static double exact_p_value(size_t n, double w_plus) {
-    double count[EXACT_PAIRS * (EXACT_PAIRS + 1) / 2 + 1] = {1.0};
-    size_t top = n * (n + 1) / 2;
-    for (size_t r = 1; r <= n; r++) {
-        for (size_t s = top; s >= r; s--) count[s] += count[s - r];
+// Two-sided p-value of the sum `w` of doubled ranks. `chance` (top + 1) is the distribution of the sum
+// when every sign is a fair coin: each rank moves half of it up.
+static double exact_p_value(const size_t *ranks, size_t n, size_t w, size_t top, double *chance) {
+    for (size_t s = 0; s <= top; s++) chance[s] = s == 0;
+    for (size_t k = 0, reach = 0; k < n; k++) {
+        reach += ranks[k];
+        for (size_t s = reach; s >= ranks[k]; s--) {
+            chance[s] = 0.5 * (chance[s] + chance[s - ranks[k]]);
+        }
+        for (size_t s = 0; s < ranks[k]; s++) chance[s] *= 0.5;
     }
-    size_t w = (size_t)w_plus;
     size_t tail = w < top - w ? w : top - w; // the distribution is symmetric about top / 2
     double below = 0.0;
-    for (size_t s = 0; s <= tail; s++) below += count[s];
-    return fmin(1.0, 2.0 * below / ldexp(1.0, (int)n));
-}
-
-static double normal_p_value(double n, double w_plus, double ties) {
-    double variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - ties / 48.0;
-    double z = (w_plus - 0.25 * n * (n + 1.0)) / sqrt(variance);
-    return erfc(fabs(z) / sqrt(2.0));
+    for (size_t s = 0; s <= tail; s++) below += chance[s];
+    return fmin(1.0, 2.0 * below);
 }
 
 // d holds the non-zero differences and is reordered.
-static fgsf_stats_wilcoxon_result signed_rank(double *d, size_t n) {
-    fgsf_stats_wilcoxon_result result = {.pairs = n, .p_value = 1.0, .exact = 1};
-    if (n == 0) return result;
-    double ties = 0.0;
-    double total = 0.5 * (double)n * (double)(n + 1);
-    qsort(d, n, sizeof *d, compare_magnitudes);
-    result.w_plus = positive_rank_sum(d, n, &ties);
-    result.rank_biserial = (2.0 * result.w_plus - total) / total;
-    result.exact = ties == 0.0 && n <= EXACT_PAIRS;
-    result.p_value = result.exact ? exact_p_value(n, result.w_plus)
-                                  : normal_p_value((double)n, result.w_plus, ties);
-    return result;
+static fgsf_status signed_rank(double *d, size_t n, fgsf_stats_wilcoxon_result *out) {
+    *out = (fgsf_stats_wilcoxon_result){.pairs = n, .p_value = 1.0};
+    if (n == 0) return FGSF_OK;
+    size_t top = n * (n + 1), w = 0;
+    size_t *ranks = malloc(n * sizeof *ranks);
+    double *chance = alloc_doubles(top + 1);
+    if (ranks && chance) {
+        qsort(d, n, sizeof *d, compare_magnitudes);
+        double_ranks(d, n, ranks);
+        for (size_t k = 0; k < n; k++) w += d[k] > 0.0 ? ranks[k] : 0;
+        out->w_plus = 0.5 * (double)w;
+        out->rank_biserial = (2.0 * (double)w - (double)top) / (double)top;
+        out->p_value = exact_p_value(ranks, n, w, top, chance);
+    }
+    fgsf_status status = ranks && chance ? FGSF_OK : fail_memory();
+    free(ranks);
+    free(chance);
+    return status;
 }
 
 fgsf_status fgsf_stats_wilcoxon(const double *a, const double *b, size_t n,
@@ -345,11 +339,15 @@ fgsf_status fgsf_stats_wilcoxon(const double *a, const double *b, size_t n,
     if (status != FGSF_OK) return status;
     double *d = alloc_doubles(n);
     if (!d) return fail_memory();
+    fgsf_stats_wilcoxon_result result;
+    double largest = 0.0;
     size_t pairs = 0;
+    for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs(a[i] - b[i]));
     for (size_t i = 0; i < n; i++) {
-        if (a[i] != b[i]) d[pairs++] = a[i] - b[i];
+        if (fabs(a[i] - b[i]) > 1e-9 * largest) d[pairs++] = a[i] - b[i];
     }
-    *out = signed_rank(d, pairs);
+    status = signed_rank(d, pairs, &result);
+    if (status == FGSF_OK) *out = result;
     free(d);
-    return FGSF_OK;
+    return status;
 }

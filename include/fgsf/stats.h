@@ -50,9 +50,8 @@ typedef struct fgsf_stats_interval {
 typedef struct fgsf_stats_wilcoxon_result {
     size_t pairs;         // pairs that differ; equal pairs are left out (Wilcoxon's own treatment)
     double w_plus;        // sum of ranks of the pairs with a > b, mean ranks for ties
-    double p_value;       // two-sided
+    double p_value;       // two-sided, from the exact distribution over all sign patterns
     double rank_biserial; // (w_plus - w_minus) / (w_plus + w_minus), in [-1, 1]; 0 without pairs
-    int exact;            // 1: exact null distribution; 0: normal approximation
 } fgsf_stats_wilcoxon_result;
 
 // Returns 5000 resamples at level 0.95.
@@ -100,9 +99,8 @@ FGSF_API fgsf_status fgsf_stats_profile(const fgsf_stats_scores *scores, const d
                                         fgsf_rng *rng, fgsf_stats_interval *out);
 
 // Tests whether the paired differences a[i] - b[i], i in [0, n), are symmetric about 0. Equal pairs
-// are left out. Up to 50 remaining pairs without ties among |a - b| use the exact distribution;
-// otherwise the normal approximation with tie correction and no continuity correction. Without any
-// differing pair the p-value is 1.
+// are left out; differences within 1e-9 of the largest one of each other are ties. The p-value is
+// exact, also with ties. Without any differing pair it is 1.
 FGSF_API fgsf_status fgsf_stats_wilcoxon(const double *a, const double *b, size_t n,
                                          fgsf_stats_wilcoxon_result *out);
 
