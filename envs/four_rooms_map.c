@@ -8,6 +8,7 @@
 
 #include "four_rooms.h"
 #include "grid.h"
+#include "number.h"
 
 #define WALL 'X'
 #define START '_'
@@ -158,7 +159,7 @@ static fgsf_status parse_reward(fgsf_four_rooms *m, const char *line, const char
     const char *at = line + strlen("reward");
     for (int k = 0; k < m->num_features; k++) {
         char *end;
-        w[k] = strtod(at, &end);
+        w[k] = fgsf_number_scan(at, &end);
         if (end == at || !isfinite(w[k]) || !strchr(" \t", *at)) {
             return fgsf_fail(FGSF_ERR_FORMAT,
                              "%s: '%s' needs %d finite weights (one per type, goal)", source, line,

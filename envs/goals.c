@@ -2,18 +2,19 @@
 #include "goals.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "number.h"
 
 #define FARTHEST 1e6 // metres or cells; distances to what is farther could overflow
 
 // Parses `number,number` up to a semicolon or the end; returns what follows, or NULL.
 static const char *parse_pair(const char *text, double at[2]) {
     char *end;
-    at[0] = strtod(text, &end);
+    at[0] = fgsf_number_scan(text, &end);
     if (end == text || *end != ',') return NULL;
     text = end + 1;
-    at[1] = strtod(text, &end);
+    at[1] = fgsf_number_scan(text, &end);
     if (end == text || !isfinite(at[0]) || !isfinite(at[1])) return NULL;
     end += strspn(end, " ");
     return *end == ';' || *end == '\0' ? end : NULL;

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "number.h"
+
 #define MESSAGE_SIZE 256
 
 static _Thread_local jmp_buf *landing; // where this thread's guarded call returns on an error
@@ -136,7 +138,9 @@ static fgsf_status compile(const char *path, fgsf_sim *sim) {
     load_job job = {.path = path, .sim = sim};
     pthread_mutex_lock(&lock);
     install_callbacks();
+    locale_t before = fgsf_number_begin(); // for the numbers in the model
     fgsf_status status = fgsf_sim_guard(sim->name, load_model, &job);
+    fgsf_number_end(before);
     pthread_mutex_unlock(&lock);
     if (status != FGSF_OK) return status;
     if (!sim->model) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "goals.h"
+#include "number.h"
 #include "point_maze.h"
 
 #define NUM_HELDOUT 8
@@ -353,9 +354,10 @@ char *fgsf_point_maze_xml(const fgsf_point_maze_plan *plan) {
             if (fgsf_grid_at(grid, row, col) != '1' || !is_touchable(grid, row, col)) continue;
             double x, y;
             fgsf_point_maze_centre(grid, row, col, &x, &y);
-            used += (size_t)snprintf(xml + used, size - used, WALL, x, y, FGSF_POINT_MAZE_MARGIN);
+            used += (size_t)fgsf_number_format(xml + used, size - used, WALL, x, y,
+                                               FGSF_POINT_MAZE_MARGIN);
         }
     }
-    snprintf(xml + used, size - used, TAIL, FGSF_POINT_MAZE_RADIUS);
+    fgsf_number_format(xml + used, size - used, TAIL, FGSF_POINT_MAZE_RADIUS);
     return xml;
 }

@@ -2,8 +2,8 @@
 // of the three bodies, an elbow limit that takes effect one step late; no contact, no gravity), and
 // as MJCF text for MuJoCo to move.
 #include <math.h>
-#include <stdio.h>
 
+#include "number.h"
 #include "reacher.h"
 
 #define LINK 0.1    // m, length of the first link
@@ -88,7 +88,7 @@ void fgsf_reacher_bullet_step(double q[2], double w[2], const double torque[2]) 
 }
 
 void fgsf_reacher_xml(double armature, double damping, char *xml, size_t size) {
-    snprintf(
+    fgsf_number_format(
         xml, size,
         "<mujoco model=\"reacher\">\n"
         "  <compiler angle=\"radian\"/>\n"

@@ -1,15 +1,13 @@
 // One key's value: from text or JSON into the struct, and back. Everything is checked against the
-// key table here, so no other file parses a number.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE // uselocale
-#endif
+// key table here.
 #include "config_table.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "number.h"
 
 #define MAX_NAME 48 // longer than any key; what is longer is cut in messages
 
@@ -26,48 +24,6 @@ static fgsf_status refuse(const fgsf_key *key, const char *value, const char *wh
                           const char *source) {
     return fgsf_fail(FGSF_ERR_INVALID, "%s%s%s: '%.80s' %s", source ? source : "",
                      source ? ": " : "", key->name, value, why);
-}
-
-// ---- Numbers as text, independent of the program's locale ----------------------------------------
-
-static bool text_to_real(const char *text, double *out) {
-    size_t n = strlen(text);
-    if (n == 0 || n > 64 || strspn(text, "0123456789+-.eE") != n) return false;
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (c == (locale_t)0) return false;
-    char *end = NULL;
-    double value = strtod_l(text, &end, c);
-    freelocale(c);
-    if (end != text + n || !isfinite(value)) return false;
-    *out = value + 0.0; // no negative zero: it would print and hash differently
-    return true;
-}
-
-static bool text_to_int(const char *text, int64_t *out) {
-    size_t n = strlen(text), digits = n - (text[0] == '-');
-    if (digits == 0 || digits > 17 || strspn(text + (n - digits), "0123456789") != digits) {
-        return false;
-    }
-    *out = strtoll(text, NULL, 10);
-    return true;
-}
-
-// Writes the shortest of 15 to 17 digits that reads back as the same number.
-static size_t print_real(double value, char *buffer, size_t size) {
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    locale_t old = c == (locale_t)0 ? c : uselocale(c);
-    int n = 0;
-    for (int digits = 15; digits <= 17; digits++) {
-        char text[40];
-        n = snprintf(text, sizeof text, "%.*g", digits, value);
-        snprintf(buffer, size, "%s", text);
-        if (strtod(text, NULL) == value) break;
-    }
-    if (c != (locale_t)0) {
-        uselocale(old);
-        freelocale(c);
-    }
-    return (size_t)n;
 }
 
 // ---- Keys by name --------------------------------------------------------------------------------
@@ -130,9 +86,9 @@ static fgsf_status check_number(const fgsf_key *key, double value, const char *s
     bool whole = key->type == FGSF_KEY_REAL || value == floor(value);
     if (whole && value >= key->min && value <= key->max) return FGSF_OK;
     char text[40], why[96];
-    print_real(value, text, sizeof text);
+    fgsf_number_print(value, text, sizeof text);
     if (!whole) return refuse(key, text, "is not an integer", source);
-    snprintf(why, sizeof why, "is not in [%.16g, %.16g]", key->min, key->max);
+    fgsf_number_format(why, sizeof why, "is not in [%.16g, %.16g]", key->min, key->max);
     return refuse(key, text, why, source);
 }
 
@@ -211,7 +167,8 @@ static fgsf_status set_list_text(fgsf_config *cfg, const fgsf_key *key, const ch
         char item[24];
         int64_t number = 0;
         snprintf(item, sizeof item, "%.*s", (int)(length < 23 ? length : 23), from);
-        if (!text_to_int(item, &number) || length + 1 == n) { // the latter: a trailing comma
+        if (!fgsf_number_read_int(item, &number) ||
+            length + 1 == n) { // the latter: a trailing comma
             return refuse(key, value, "is not a list of integers such as 256,256", source);
         }
         numbers[count++] = (double)number;
@@ -251,10 +208,11 @@ fgsf_status fgsf_key_set_text(fgsf_config *cfg, const fgsf_key *key, const char 
     switch (key->type) {
     case FGSF_KEY_INT:
         if (key->choices && strcmp(value, key->choices) == 0) value = "0";
-        if (!text_to_int(value, &integer)) return refuse(key, value, "is not an integer", source);
+        if (!fgsf_number_read_int(value, &integer))
+            return refuse(key, value, "is not an integer", source);
         return fgsf_key_set_number(cfg, key, (double)integer, source);
     case FGSF_KEY_REAL:
-        if (!text_to_real(value, &real)) return refuse(key, value, "is not a number", source);
+        if (!fgsf_number_read(value, &real)) return refuse(key, value, "is not a number", source);
         return fgsf_key_set_number(cfg, key, real, source);
     case FGSF_KEY_BOOL:
         integer = find_choice("false|true", value);
@@ -306,7 +264,7 @@ size_t fgsf_key_print(const fgsf_config *cfg, const fgsf_key *key, bool json, ch
         }
         return (size_t)snprintf(buffer, size, "%lld", (long long)*(const int64_t *)value);
     case FGSF_KEY_REAL:
-        return print_real(*(const double *)value, buffer, size);
+        return fgsf_number_print(*(const double *)value, buffer, size);
     case FGSF_KEY_BOOL:
         return (size_t)snprintf(buffer, size, "%s", *(const bool *)value ? "true" : "false");
     case FGSF_KEY_CHOICE:

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "number.h"
+
 struct fgsf_csv {
     char path[FGSF_PATH];
     FILE *file;
@@ -107,9 +109,11 @@ fgsf_status fgsf_csv_open(const fgsf_run *run, const char *name, const char *hea
 
 fgsf_status fgsf_csv_row(fgsf_csv *csv, const char *format, ...) {
     va_list args;
+    locale_t before = fgsf_number_begin();
     va_start(args, format);
     int n = vfprintf(csv->file, format, args);
     va_end(args);
+    fgsf_number_end(before);
     if (n < 0 || putc('\n', csv->file) == EOF) return csv_error(csv->path, "write");
     return FGSF_OK;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "io.h"
+#include "number.h"
 
 #define MAX_CSV ((size_t)1 << 28)
 #define MAX_LABEL 24
@@ -106,12 +107,6 @@ static fgsf_status read_rows(const char *directory, const char *name, const char
     return status;
 }
 
-static bool to_number(const char *text, double *out) {
-    char *end = NULL;
-    *out = strtod(text, &end);
-    return end != text && *end == '\0' && isfinite(*out);
-}
-
 // Makes room for one more element; doubling would save nothing at these sizes.
 static bool grow(void *items, size_t *count, size_t size) {
     void *more = realloc(*(void **)items, (*count + 1) * size);
@@ -134,7 +129,8 @@ static const char *const train_columns[] = {"task", "task_step", "cum_reward"};
 static fgsf_status train_row(collection *all, char **fields) {
     double step = 0, reward = 0;
     size_t i = 0;
-    if (!is_label(fields[0]) || !to_number(fields[1], &step) || !to_number(fields[2], &reward)) {
+    if (!is_label(fields[0]) || !fgsf_number_read(fields[1], &step) ||
+        !fgsf_number_read(fields[2], &reward)) {
         return FGSF_ERR_FORMAT;
     }
     while (i < all->num_tasks && strcmp(all->tasks[i].task, fields[0]) != 0) i++;
@@ -175,9 +171,9 @@ static fgsf_status eval_row(collection *all, char **fields) {
     double value[3], discounted = NAN;
     for (int k = 0; k < 3; k++) {
         if (!is_label(fields[k])) return FGSF_ERR_FORMAT;
-        if (!to_number(fields[3 + k], &value[k])) return FGSF_ERR_FORMAT;
+        if (!fgsf_number_read(fields[3 + k], &value[k])) return FGSF_ERR_FORMAT;
     }
-    if (*fields[6] && !to_number(fields[6], &discounted)) return FGSF_ERR_FORMAT;
+    if (*fields[6] && !fgsf_number_read(fields[6], &discounted)) return FGSF_ERR_FORMAT;
     outcome *o = find_outcome(all, fields[0], fields[1], fields[2]);
     if (!o) return fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
     o->returns += value[0];
@@ -318,7 +314,9 @@ fgsf_status fgsf_run_summarize(const char *directory) {
     FILE *out = open_memstream(&text, &length);
     if (!out) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
     fputs(columns, out);
+    locale_t before = fgsf_number_begin();
     status = walk(out, directory, strlen(directory), 0);
+    fgsf_number_end(before);
     if (fclose(out) != 0 && status == FGSF_OK) {
         status = fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
     }

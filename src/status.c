@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "number.h"
+
 static _Thread_local char last_error[1024];
 
 const char *fgsf_status_name(fgsf_status status) {
@@ -28,9 +30,11 @@ const char *fgsf_last_error(void) {
 fgsf_status fgsf_fail(fgsf_status status, const char *format, ...) {
     char message[sizeof last_error]; // a caller may pass fgsf_last_error() itself as an argument
     va_list args;
+    locale_t before = fgsf_number_begin();
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    fgsf_number_end(before);
     snprintf(last_error, sizeof last_error, "%s", message);
     return status;
 }

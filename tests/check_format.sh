@@ -4,6 +4,13 @@
 set -euo pipefail
 cd "$FGSF_SOURCE"
 
+# Numbers are read in src/number.c alone, in the C locale; the programs keep the locale they start with.
+if grep -n 'strtod\|strtof\|atof\|setlocale\|newlocale' src/*.[ch] envs/*.[ch] | grep -v ^src/number ||
+    grep -nr --include='*.[ch]' setlocale experiments notebooks-export; then
+    echo "these depend on the locale"
+    exit 1
+fi
+
 # Greatest's own ASSERT_IN_RANGE passes NaN; support_assert.h replaces it.
 if grep -l '"greatest.h"' tests/*.[ch] | grep -v support_assert.h; then
     echo "these include greatest.h past tests/support_assert.h"
