@@ -6,14 +6,14 @@
 #
 # Runs build/experiments/overhead; FGSF_BUILD names another build folder. The text between the lines
 # <!-- NAME --> and <!-- end --> of the page is replaced; everything else is written by hand.
-# `scaling` also renews the table and the figure in notebooks-export/speed (needs gnuplot).
+# `scaling` also renews the table and the figure in notebooks-export/results/speed (needs gnuplot).
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 page=$root/docs/speed.md
 build=${FGSF_BUILD:-$root/build}
 program=$build/experiments/overhead
-kept=$root/notebooks-export/speed
+kept=$root/notebooks-export/results/speed
 
 names=(machine peer-512 peer-64 plain-64 methods-512 methods-64 avx2-512 avx2-64 parts-512 parts-64
     act whole parallel scaling)
