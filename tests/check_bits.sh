@@ -74,6 +74,7 @@ tie-first             $SF gpi.tie=first net.init=zeros
 tie-random-hard       four_rooms --methods sfrql $MAP net.init=zeros gpi.tie=random sf.target_mode=hard sf.target_period=7
 
 reward-known          $SF reward.model=known
+reward-known-xi       $SF reward.model=known sf.representation=xi env.step_cost=0.01
 reward-lms            $FG reward.model=linear_lms
 reward-rls            $FG reward.model=linear_rls
 reward-rls-forgetting $FG reward.model=linear_rls reward.forgetting=0.99
@@ -100,6 +101,8 @@ avg-policy_c_at_mean  $AVERAGE avg.n=5 avg.next_action=policy_c_at_mean env.slip
 avg-semi              $AVERAGE avg.n=5 sf.grad_mix=0 sf.target_mode=hard sf.target_period=7 env.slip=0.2
 avg-mix-split         $AVERAGE avg.n=4 avg.estimator=split sf.grad_mix=0.5 env.slip=0.2
 avg-xi                $AVERAGE avg.n=5 sf.representation=xi env.slip=0.2
+avg-wraps             $AVERAGE avg.n=3 train.buffer_capacity=200
+avg-reset             averaging $SLIPS $MAP train.buffer_reset_on_task=true
 avg-grid              point_maze --methods fg-sfrql-average $MUJOCO avg.n=3 avg.key=grid avg.grid_pitch=0.5
 
 dqn-double            four_rooms --methods dqn $MAP dqn.double=true sf.target_mode=hard dqn.target_period=7
