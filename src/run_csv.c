@@ -99,6 +99,7 @@ fgsf_status fgsf_csv_open(const fgsf_run *run, const char *name, const char *hea
     }
     if (status == FGSF_OK) status = fgsf_csv_sync(csv);
     if (status == FGSF_OK) {
+        setvbuf(csv->file, NULL, _IOLBF, 0); // whoever looks sees every row at once
         *out = csv;
         return FGSF_OK;
     }

@@ -20,10 +20,13 @@ static double networks(const fgsf_config *cfg) {
     return 2.0 - 1.0 / tasks; // the first task has no prior policy
 }
 
+double fgsf_cost_steps(const fgsf_config *cfg) {
+    return (double)cfg->env.num_tasks * (double)cfg->train.steps_per_task;
+}
+
 double fgsf_cost_of_run(const fgsf_config *cfg) {
-    double steps = (double)cfg->env.num_tasks * (double)cfg->train.steps_per_task;
     double rows = (double)cfg->train.batch_size * (1.0 + (double)cfg->avg.n);
-    return steps * networks(cfg) * rows * parameters(cfg);
+    return fgsf_cost_steps(cfg) * networks(cfg) * rows * parameters(cfg);
 }
 
 void fgsf_cost_order(const double *costs, int num, int *order) {

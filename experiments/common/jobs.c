@@ -41,6 +41,7 @@ typedef struct pool {
     sigset_t outside; // the signal mask to wait and to work with
     int count, next, running, parallel, done, ended;
     int passed_on; // stop requests already handed to the workers
+    fgsf_progress_work work;
 } pool;
 
 static void on_stop(int signal_number) {
@@ -69,6 +70,16 @@ static const char *name_of(const pool *p, int index) {
     if (p->options->name) return p->options->name(p->ctx, index);
     snprintf(text, sizeof text, "job %d", index);
     return text;
+}
+
+static double cost_of(const pool *p, int index) {
+    return p->options->cost ? p->options->cost(p->ctx, index) : 1;
+}
+
+// The share of a job that is done after `steps`; `unknown` when it never said how many it has.
+static double share_of(const pool *p, int index, int64_t steps, double unknown) {
+    int64_t total = p->progress[index].total;
+    return total > 0 ? (double)steps / (double)total : unknown;
 }
 
 // ---- Workers -------------------------------------------------------------------------------------
@@ -151,6 +162,9 @@ static void finish_worker(pool *p, int slot, int status) {
     p->workers[slot] = p->workers[--p->running];
     p->ended++;
     p->done += end == FGSF_JOB_DONE;
+    double cost = cost_of(p, w.index);
+    p->work.ended += cost;
+    p->work.before += cost * share_of(p, w.index, w.first_steps, 1);
     if (p->options->ended) p->options->ended(p->ctx, w.index, end, message);
 }
 
@@ -180,6 +194,7 @@ static void pass_on(pool *p) {
 
 static void show(pool *p) {
     double t = now();
+    fgsf_progress_work work = p->work;
     for (int i = 0; i < p->running; i++) {
         worker *w = &p->workers[i];
         int64_t steps = p->progress[w->index].steps;
@@ -194,7 +209,11 @@ static void show(pool *p) {
             .total = p->progress[w->index].total,
             .seconds = t - w->started,
             .rate = span > 0.5 ? (double)(steps - w->first_steps) / span : 0,
+            .last_return = p->progress[w->index].last_return,
+            .loss = p->progress[w->index].loss,
         };
+        work.ended += cost_of(p, w->index) * share_of(p, w->index, steps, 0);
+        work.before += cost_of(p, w->index) * share_of(p, w->index, w->first_steps, 0);
     }
     // Names are only valid until the next call, so they are copied last, into one block.
     char names[64][64];
@@ -203,7 +222,9 @@ static void show(pool *p) {
         snprintf(names[i], sizeof names[i], "%s", name_of(p, p->workers[i].index));
         p->shown[i].name = names[i];
     }
-    fgsf_progress_show(&p->view, p->shown, shown, p->done, p->count, t);
+    double eta = fgsf_progress_eta(&work, t);
+    fgsf_progress_show(&p->view, p->shown, shown, p->done, p->count, eta, t);
+    if (p->options->tick) p->options->tick(p->ctx, eta);
 }
 
 static bool loop(pool *p) {
@@ -259,6 +280,8 @@ int fgsf_jobs_run(fgsf_job job, void *ctx, int count, const fgsf_jobs_options *o
         bool ignored = old[i].sa_handler == SIG_IGN; // nohup, or a shell's background job
         if (i == 3 || !ignored) install(signals[i], i < 3 ? on_stop : on_child);
     }
+    p.work.started = now();
+    for (int i = 0; i < count; i++) p.work.all += cost_of(&p, i);
     bool ran = loop(&p);
     int error = errno;
     fgsf_progress_clear(&p.view);

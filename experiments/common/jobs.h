@@ -31,6 +31,7 @@
 // How far a job is; shared between worker and driver.
 typedef struct fgsf_job_progress {
     _Atomic int64_t steps, total;
+    _Atomic double last_return, loss; // of the last episodes and updates; NaN while unknown
     char message[512]; // what the driver says when the job ends: a failure, or a remark
 } fgsf_job_progress;
 
@@ -52,6 +53,10 @@ typedef struct fgsf_jobs_options {
     const char *(*name)(void *ctx, int index);
     // Optional: called in the driver after each job that was started.
     void (*ended)(void *ctx, int index, fgsf_job_end end, const char *message);
+    // Optional: how long a job takes beside the others, for the time that is left.
+    double (*cost)(void *ctx, int index);
+    // Optional: called in the driver a few times per second, with the seconds left (-1: unknown).
+    void (*tick)(void *ctx, double eta);
 } fgsf_jobs_options;
 
 // Set when the process was asked to stop; long loops look at it.

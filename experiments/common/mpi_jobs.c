@@ -63,10 +63,10 @@ enum { ORDER_NOTHING, ORDER_RUN, ORDER_STOP, ORDER_END, ORDER_LEAVE };
 
 // What a rank tells rank 0, at least every few seconds.
 typedef struct report {
-    int32_t idle;    // it has no job
-    int32_t leaving; // it wants none
-    int32_t bye;     // it knows that the sweep has ended, and says nothing after this
-    int64_t steps;   // of the job that it has
+    int32_t idle;         // it has no job
+    int32_t leaving;      // it wants none
+    int32_t bye;          // it knows that the sweep has ended, and says nothing after this
+    int64_t steps, total; // of the job that it has
     fgsf_job_result result;
     char host[64];
 } report;
@@ -82,7 +82,7 @@ typedef struct peer {
     int job; // -1: none
     bool idle, leaving, bye, lost;
     double heard;
-    int64_t steps;
+    int64_t steps, total;
     char host[64];
 } peer;
 
@@ -107,6 +107,7 @@ typedef struct sweep {
     peer *peers;
     bool any_lost, ending;
     fgsf_progress_view view;
+    fgsf_progress_work work;
     double last_status;
 } sweep;
 
@@ -191,7 +192,10 @@ static void send_report(sweep *s, const fgsf_job_result *result, bool leaving, b
     report r = {.idle = s->server.running < 0, .leaving = leaving, .bye = bye};
     r.result.index = -1;
     if (result) r.result = *result;
-    if (s->server.running >= 0) r.steps = s->server.progress->steps;
+    if (s->server.running >= 0) {
+        r.steps = s->server.progress->steps;
+        r.total = s->server.progress->total;
+    }
     gethostname(r.host, sizeof r.host - 1);
     post(s, &r, sizeof r, 0, TAG_REPORT);
 }
@@ -258,9 +262,14 @@ static void say_end(sweep *s, int rank, const fgsf_job_result *r) {
     fgsf_progress_say(&s->view, line);
 }
 
+static double cost_of(const sweep *s, int index) {
+    return s->options->cost ? s->options->cost(s->ctx, index) : 1;
+}
+
 static void note_end(sweep *s, int rank, const fgsf_job_result *result) {
     s->peers[rank].job = -1;
-    s->peers[rank].steps = 0;
+    s->peers[rank].steps = s->peers[rank].total = 0;
+    s->work.ended += cost_of(s, result->index);
     s->done += result->end == FGSF_JOB_DONE;
     say_end(s, rank, result);
     if (s->options->ended) s->options->ended(s->ctx, result->index, result->end, result->message);
@@ -287,6 +296,7 @@ static void hear(sweep *s, int rank) {
     p->leaving = r.leaving;
     p->bye = r.bye;
     p->steps = r.steps;
+    p->total = r.total;
     p->lost = false; // it was only slow
     if (r.result.index >= 0) note_end(s, rank, &r.result);
     p->idle = r.idle && p->job < 0;
@@ -339,13 +349,22 @@ static bool anyone_left(const sweep *s) {
     return false;
 }
 
-static void say_status(sweep *s) {
+static double time_left(const sweep *s) {
+    fgsf_progress_work work = s->work;
+    for (int k = 0; k < s->size; k++) {
+        const peer *p = &s->peers[k];
+        if (p->job < 0 || p->total <= 0) continue;
+        work.ended += cost_of(s, p->job) * (double)p->steps / (double)p->total;
+    }
+    return fgsf_progress_eta(&work, now());
+}
+
+static void say_status(sweep *s, double eta) {
     if (s->options->quiet || now() - s->last_status < STATUS_SECONDS) return;
-    char line[128];
-    long long steps = 0;
-    for (int k = 0; k < s->size; k++) steps += s->peers[k].steps;
-    snprintf(line, sizeof line, "%d of %d done, %d running (%lld steps so far)", s->done, s->count,
-             running(s), steps);
+    char line[128], left[32] = "-";
+    if (eta >= 0) fgsf_progress_duration(eta, left, sizeof left);
+    snprintf(line, sizeof line, "%d of %d done, %d running, ETA %s", s->done, s->count, running(s),
+             left);
     fgsf_progress_say(&s->view, line);
     s->last_status = now();
 }
@@ -384,12 +403,17 @@ static bool lead(sweep *s) {
             s->peers[0].idle = true;
         }
         s->peers[0].leaving = server_lost;
-        if (s->server.running >= 0) s->peers[0].steps = s->server.progress->steps;
+        if (s->server.running >= 0) {
+            s->peers[0].steps = s->server.progress->steps;
+            s->peers[0].total = s->server.progress->total;
+        }
         if (pass_on_stops(s)) tell_everyone(s, ORDER_STOP);
         while (arrived(MPI_ANY_SOURCE, TAG_REPORT, &from)) hear(s, from);
         give_up_silent(s);
         hand_out(s);
-        say_status(s);
+        double eta = time_left(s);
+        say_status(s, eta);
+        if (s->options->tick) s->options->tick(s->ctx, eta);
     }
     dismiss(s);
     return !s->any_lost;
@@ -403,7 +427,8 @@ static bool prepare_lead(sweep *s, int count, const int *jobs) {
     s->peers = calloc((size_t)s->size, sizeof *s->peers);
     fgsf_progress_open(&s->view, s->options->out ? s->options->out : stderr, s->options->quiet);
     s->view.live = false;
-    s->last_status = now();
+    s->last_status = s->work.started = now();
+    for (int i = 0; i < s->count; i++) s->work.all += cost_of(s, i);
     for (int k = 0; k < s->size && s->peers; k++) {
         s->peers[k] = (peer){.job = -1, .idle = k == 0, .heard = now(), .host = "?"};
     }

@@ -8,8 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define BAR 14
-#define NAME 28            // a whole live line fits into 80 columns
+#define BAR 5
+#define NAME 23            // a whole live line fits into 60 columns
 #define PLAIN_SECONDS 30.0 // between plain lines
 #define MAX_LINE 256
 
@@ -29,6 +29,11 @@ void fgsf_progress_duration(double seconds, char *text, size_t size) {
     }
 }
 
+double fgsf_progress_eta(const fgsf_progress_work *work, double now) {
+    double made = work->ended - work->before, elapsed = now - work->started;
+    return made > 0 && elapsed > 1 ? elapsed * (work->all - work->ended) / made : -1;
+}
+
 void fgsf_progress_clear(fgsf_progress_view *view) {
     // From the first column: the terminal may have shown a "^C" before the cursor.
     if (view->lines > 0) fprintf(view->out, "\r\033[%dA\033[J", view->lines);
@@ -42,18 +47,30 @@ void fgsf_progress_say(fgsf_progress_view *view, const char *line) {
     fflush(view->out);
 }
 
+// Of a long name the beginning and the end stay: the method and the seed.
+static void shorten(const char *name, char *text) {
+    size_t n = strlen(name), end = NAME / 2;
+    snprintf(text, NAME + 1, "%.*s", NAME, name);
+    if (n > NAME) snprintf(text + NAME - end - 2, end + 3, "..%s", name + n - end);
+}
+
 static void describe(const fgsf_progress_job *job, bool bar, char *line, size_t size) {
-    char eta[32] = "-", hashes[BAR + 1] = "";
+    char short_name[NAME + 1], hashes[BAR + 1] = "";
     double share = job->total > 0 ? (double)job->steps / (double)job->total : 0;
     if (share > 1) share = 1;
-    if (job->rate > 0) {
-        fgsf_progress_duration((double)(job->total - job->steps) / job->rate, eta, sizeof eta);
-    }
-    for (int i = 0; i < BAR; i++) hashes[i] = i < (int)(share * BAR) ? '#' : '.';
-    hashes[BAR] = '\0';
-    int width = bar ? NAME : 80; // plain lines keep the whole name
-    snprintf(line, size, "%-*.*s %s%s%s%3.0f%% %6.0f steps/s ETA %s", NAME, width, job->name,
-             bar ? "[" : "", bar ? hashes : "", bar ? "] " : "", 100 * share, job->rate, eta);
+    memset(hashes, '.', BAR);
+    memset(hashes, '#', (size_t)(share * BAR));
+    shorten(job->name, short_name);
+    // Plain lines keep the whole name.
+    snprintf(line, size, "%-*.80s %s%s%s%4.0f%% ret%7.3g loss%7.2g", NAME,
+             bar ? short_name : job->name, bar ? "[" : "", bar ? hashes : "", bar ? "]" : "",
+             100 * share, job->last_return, job->loss);
+}
+
+static void describe_all(int done, int all, int running, double eta, char *line, size_t size) {
+    char left[32] = "-";
+    if (eta >= 0) fgsf_progress_duration(eta, left, sizeof left);
+    snprintf(line, size, "%d of %d done, %d running, ETA %s", done, all, running, left);
 }
 
 static int terminal_width(FILE *out) {
@@ -63,7 +80,7 @@ static int terminal_width(FILE *out) {
 }
 
 static void show_live(fgsf_progress_view *view, const fgsf_progress_job *jobs, int count, int done,
-                      int all) {
+                      int all, double eta) {
     char line[MAX_LINE];
     int width = terminal_width(view->out); // a line that wraps would break the redrawing
     fgsf_progress_clear(view);
@@ -71,16 +88,17 @@ static void show_live(fgsf_progress_view *view, const fgsf_progress_job *jobs, i
         describe(&jobs[i], true, line, sizeof line);
         fprintf(view->out, "%.*s\n", width - 1, line);
     }
-    fprintf(view->out, "%d of %d done, %d running\n", done, all, count);
+    describe_all(done, all, count, eta, line, sizeof line);
+    fprintf(view->out, "%.*s\n", width - 1, line);
     fflush(view->out);
     view->lines = count + 1;
 }
 
 void fgsf_progress_show(fgsf_progress_view *view, const fgsf_progress_job *jobs, int count,
-                        int done, int all, double now) {
+                        int done, int all, double eta, double now) {
     char line[MAX_LINE];
     if (view->live) {
-        show_live(view, jobs, count, done, all);
+        show_live(view, jobs, count, done, all, eta);
         return;
     }
     if (view->quiet || now - view->last_line < PLAIN_SECONDS) return;
@@ -88,6 +106,10 @@ void fgsf_progress_show(fgsf_progress_view *view, const fgsf_progress_job *jobs,
     for (int i = 0; i < count; i++) {
         if (jobs[i].seconds < 1) continue;
         describe(&jobs[i], false, line, sizeof line);
+        fgsf_progress_say(view, line);
+    }
+    if (count > 0 && eta >= 0) {
+        describe_all(done, all, count, eta, line, sizeof line);
         fgsf_progress_say(view, line);
     }
 }

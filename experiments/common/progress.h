@@ -12,6 +12,7 @@ typedef struct fgsf_progress_job {
     int64_t steps, total;
     double seconds; // since the job started
     double rate;    // steps per second, 0 while unknown
+    double last_return, loss;
 } fgsf_progress_job;
 
 typedef struct fgsf_progress_view {
@@ -26,12 +27,22 @@ void fgsf_progress_open(fgsf_progress_view *view, FILE *out, bool quiet);
 // Prints a line that stays.
 void fgsf_progress_say(fgsf_progress_view *view, const char *line);
 
-// Shows the running jobs and how many of all are done.
+// Shows the running jobs, how many of all are done and how long the rest takes.
 void fgsf_progress_show(fgsf_progress_view *view, const fgsf_progress_job *jobs, int count,
-                        int done, int all, double now);
+                        int done, int all, double eta, double now);
 
 // Removes the live area.
 void fgsf_progress_clear(fgsf_progress_view *view);
+
+// How much of a sweep is done, in the unit of its jobs' costs.
+typedef struct fgsf_progress_work {
+    double all, ended;
+    double before;  // what of `ended` was there before the sweep started
+    double started; // seconds
+} fgsf_progress_work;
+
+// Returns how many seconds the rest takes at the speed so far; -1 while that is unknown.
+double fgsf_progress_eta(const fgsf_progress_work *work, double now);
 
 // Writes a duration as 0:07, 12:34 or 1:02:03.
 void fgsf_progress_duration(double seconds, char *text, size_t size);

@@ -25,6 +25,7 @@ typedef struct session {
     fgsf_csv *train;
     fgsf_job_progress *shown;
     double started;
+    fgsf_log_row before; // the last row, for the return since then
 } session;
 
 static double now(void) {
@@ -73,6 +74,16 @@ static fgsf_status begin(session *s) {
     return status == FGSF_OK ? fgsf_run_update(s->run, &progress) : status;
 }
 
+// Shows the mean return of the episodes since the last row, and the loss.
+static void show_row(session *s, const fgsf_log_row *row) {
+    if (row->task != s->before.task) s->before = (fgsf_log_row){.task = row->task};
+    s->shown->loss = row->loss;
+    if (row->episodes == s->before.episodes) return;
+    s->shown->last_return =
+        (row->cum_reward - s->before.cum_reward) / (double)(row->episodes - s->before.episodes);
+    s->before = *row;
+}
+
 static fgsf_status train(session *s, bool *stopped) {
     fgsf_status status = FGSF_OK;
     while (status == FGSF_OK && !fgsf_trainer_done(s->trainer) && !fgsf_stop) {
@@ -82,6 +93,7 @@ static fgsf_status train(session *s, bool *stopped) {
         s->shown->steps = p.step;
         if (fgsf_trainer_log(s->trainer, &row)) {
             fgsf_status written = write_row(s->train, &row);
+            show_row(s, &row);
             status = status == FGSF_OK ? written : status;
         }
         if (status == FGSF_OK && p.step % s->cfg->train.checkpoint_every == 0) {
@@ -180,7 +192,8 @@ static fgsf_status open_run(session *s, const fgsf_run_id *id, bool resume) {
 
 int fgsf_run_one(const fgsf_run_id *id, const fgsf_config *cfg, bool resume,
                  fgsf_job_progress *shown) {
-    session s = {.cfg = cfg, .shown = shown, .started = now()};
+    session s = {.cfg = cfg, .shown = shown, .started = now(), .before.task = -1};
+    shown->last_return = shown->loss = NAN;
     bool stopped = false;
     int code = 0;
     fgsf_status status = open_run(&s, id, resume);

@@ -21,6 +21,7 @@
 #include "devices.h"
 #include "jobs.h"
 #include "mpi_jobs.h"
+#include "page.h"
 #include "run_one.h"
 #include "show_table.h"
 
@@ -33,6 +34,7 @@ typedef struct study {
     const fgsf_cli *cli;
     study_job *jobs;
     int num_jobs;
+    fgsf_page *page;
     int refused; // jobs that ended with an error, not with a crash
     char name[512];
 } study;
@@ -53,9 +55,29 @@ static const char *job_name(void *ctx, int index) {
 
 static void job_ended(void *ctx, int index, fgsf_job_end end, const char *message) {
     study *s = ctx;
+    fgsf_page_end_run(s->page, index, message);
     s->refused += end == FGSF_JOB_FAILED; // which has said so in run.json, if the run is its own
     if (end == FGSF_JOB_CRASHED) {
         fgsf_run_mark_failed(&s->jobs[index].id, message);
+    }
+}
+
+static double job_cost(void *ctx, int index) {
+    return fgsf_cost_of_run(&((study *)ctx)->jobs[index].cfg);
+}
+
+static void show_page(void *ctx, double eta) {
+    fgsf_page_show(((study *)ctx)->page, eta);
+}
+
+// Begins OUT/index.html. The page's run i is job i.
+static void open_page(study *s) {
+    char directory[4096];
+    s->page = fgsf_page_open(s->cli->out, s->cli->spec->program);
+    for (int i = 0; i < s->num_jobs; i++) {
+        fgsf_run_directory(&s->jobs[i].id, directory, sizeof directory);
+        fgsf_page_plan(s->page, directory + strlen(s->cli->out) + 1,
+                       fgsf_cost_steps(&s->jobs[i].cfg));
     }
 }
 
@@ -326,14 +348,22 @@ static int run_on_ranks(study *s, int num_jobs, const fgsf_jobs_options *options
 // Runs everything; on ranks that are not the first one that is all.
 static int run_jobs(study *s) {
     const fgsf_cli *cli = s->cli;
-    fgsf_jobs_options options = {
-        .parallel = cli->jobs, .quiet = cli->quiet, .name = job_name, .ended = job_ended};
+    fgsf_jobs_options options = {.parallel = cli->jobs,
+                                 .quiet = cli->quiet,
+                                 .name = job_name,
+                                 .ended = job_ended,
+                                 .cost = job_cost,
+                                 .tick = show_page};
+    if (fgsf_mpi_rank() == 0) open_page(s);
     int unfinished = fgsf_mpi_ranks() > 1 ? run_on_ranks(s, s->num_jobs, &options)
                                           : fgsf_jobs_run(run_job, s, s->num_jobs, &options);
     if (fgsf_mpi_rank() > 0) {
         return unfinished < 0 ? fgsf_cli_fail(cli) : 0;
     }
     int code = unfinished < 0 ? fgsf_cli_fail(cli) : close_study(cli, any_done(s));
+    if (!fgsf_page_close(s->page, fgsf_stop || unfinished < 0 ? "stopped" : "done")) {
+        fprintf(stderr, "%s: %s/index.html: %s\n", cli->spec->program, cli->out, strerror(errno));
+    }
     if (code != 0) {
         return code;
     }

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# The live page of a sweep in Chromium: it updates while the sweep runs, shows everything at the end,
+# lets no markup through, stays fast with a thousand runs, and nothing is said in the console.
+set -euo pipefail
+
+command -v chromium >/dev/null || { echo "no chromium: third_party/setup --with browser"; exit 77; }
+grep -q uPlot "$FGSF_BUILD/page.html" || { echo "built without uPlot: third_party/setup"; exit 77; }
+bin=$FGSF_BUILD/experiments
+work=$(mktemp -d)
+pid=
+cleanup() {
+    [ -z "$pid" ] || kill "$pid" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap cleanup EXIT
+cd "$work"
+look() { node "$FGSF_SOURCE/tests/browser/page.mjs" "$@"; }
+
+# ---- a sweep that runs, then ends ----------------------------------------------------------------
+
+tiny=(--scale smoke --set train.log_every=20 --set net.hidden=16,16 --set train.batch_size=16
+    --methods sfrql,fg-sfrql --seeds 3 --jobs 1 --out out)
+"$bin/four_rooms" "${tiny[@]}" --set train.steps_per_task=12000 >log 2>&1 &
+pid=$!
+for _ in $(seq 100); do [ ! -f out/index.html ] || break; sleep 0.1; done
+look running out/index.html
+kill -TERM "$pid" # a background job ignores SIGINT
+wait "$pid" || true
+pid=
+grep -q '"state":"stopped"' out/index.html || { echo "an interrupted sweep does not say so"; exit 1; }
+[ -z "$(ls out | grep tmp)" ] || { echo "left behind: $(ls out)"; exit 1; }
+rm -rf out
+"$bin/four_rooms" "${tiny[@]}" --set train.steps_per_task=200 >log 2>&1 || { cat log; exit 1; }
+look done out/index.html
+
+# ---- hostile text --------------------------------------------------------------------------------
+
+bad='<img src=x onerror=pwned=1>'
+mkdir -p "out/$bad/<b>@\"'&/seed-1" out/four_rooms/sfrql/seed-9 out/four_rooms/broken/seed-0
+rm -r out/four_rooms/fg-sfrql out/four_rooms/sfrql/seed-[12]
+printf '{"status": "failed",\n"message": "%s</script><script>pwned=1</script>", "config": {"env.map": "%s"}}' \
+    "$bad" "$bad" >"out/$bad/<b>@\"'&/seed-1/run.json"
+printf '{"status": "done", </script><script>pwned=1</script>' >out/four_rooms/broken/seed-0/run.json
+rmdir out/four_rooms/sfrql/seed-9
+"$bin/four_rooms" "${tiny[@]}" --methods sfrql --seeds 1 --set train.steps_per_task=200 >log 2>&1 || true
+look hostile out/index.html
