@@ -11,6 +11,7 @@
 #include "fgsf/config.h"
 #include "fgsf/env.h"
 #include "fgsf/rng.h"
+#include "say.h"
 
 #define HORIZON 200
 #define ROUND_SECONDS 0.2
@@ -94,7 +95,7 @@ static bool run_case(size_t i, int rounds) {
     double rate = status == FGSF_OK ? measure(env, rounds) : -1.0;
     fgsf_env_free(env);
     if (rate < 0.0) {
-        fprintf(stderr, "bench_env: %s\n", fgsf_last_error());
+        fgsf_say("bench_env: %s", fgsf_last_error());
         return false;
     }
     printf("%-12s %-14s %14.0f %10.1f\n", CASES[i].env, CASES[i].note, rate, 1e9 / rate);
@@ -114,12 +115,12 @@ int main(int argc, char **argv) {
             only = value;
             i++;
         } else {
-            fprintf(stderr, "usage: bench_env [--rounds N] [--env NAME]\n");
+            fgsf_say("usage: bench_env [--rounds N] [--env NAME]");
             return 2;
         }
     }
     if (rounds < 1 || rounds > MAX_ROUNDS) {
-        fprintf(stderr, "bench_env: --rounds is not in [1, %d]\n", MAX_ROUNDS);
+        fgsf_say("bench_env: --rounds is not in [1, %d]", MAX_ROUNDS);
         return 2;
     }
     printf("%-12s %-14s %14s %10s\n", "environment", "variant", "steps/s", "ns/step");

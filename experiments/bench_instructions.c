@@ -13,6 +13,7 @@
 #include "fgsf/gpe.h"
 #include "fgsf/optimizer.h"
 #include "fgsf/trainer.h"
+#include "say.h"
 
 #define BATCH 64
 #define INPUT 38
@@ -224,7 +225,7 @@ static int run_path(const struct path *path) {
     if (status == FGSF_OK) {
         printf("%d\n", path->calls);
     } else {
-        fprintf(stderr, "bench_instructions: %s\n", fgsf_last_error());
+        fgsf_say("bench_instructions: %s", fgsf_last_error());
     }
     free_bench(b);
     return status == FGSF_OK ? 0 : 2;
@@ -241,6 +242,6 @@ int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "--list") == 0) {
         return 0;
     }
-    fprintf(stderr, "usage: bench_instructions PATH | --list\n");
+    fgsf_say("usage: bench_instructions PATH | --list");
     return 2;
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "study.h"
+#include "say.h"
 
 #define SET(key, value)                                                                            \
     { NULL, NULL, key, value }
@@ -108,7 +109,7 @@ static bool known_arms(void) {
         int a = 0;
         while (a < NUM(arms) && strcmp(arms[a].name, name) != 0) a++;
         if (a == NUM(arms)) {
-            fprintf(stderr, "dial: --arms '%.80s': no such arm; --help lists them\n", name);
+            fgsf_say("dial: --arms '%.80s': no such arm; --help lists them", name);
             return false;
         }
     }
@@ -150,6 +151,6 @@ int main(int argc, char **argv) {
         return fgsf_study_run(&cli, variants, expand(d, cells, variants));
     }
     if (strcmp(over, "list") == 0) return 0;
-    fprintf(stderr, "dial: --over '%.80s': no such dial; --over list prints them\n", over);
+    fgsf_say("dial: --over '%.80s': no such dial; --over list prints them", over);
     return FGSF_CLI_BAD;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "study.h"
+#include "say.h"
 
 #define SET(key, value)                                                                            \
     { NULL, NULL, key, value }
@@ -134,8 +135,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     if (strcmp(cli.preset, "clean") != 0) { // a cell says what differs from it, and nothing else
-        fprintf(stderr, "gradient_ablation: --preset '%s': the cells are made of clean\n",
-                cli.preset);
+        fgsf_say("gradient_ablation: --preset '%s': the cells are made of clean", cli.preset);
         return FGSF_CLI_BAD;
     }
     fgsf_variant variants[NUM_CELLS];

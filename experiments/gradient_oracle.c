@@ -16,6 +16,7 @@
 #include "fgsf/optimizer.h"
 #include "devices.h"
 #include "oracle_problem.h"
+#include "say.h"
 
 #define MAX_FILE_SIZE ((size_t)256 << 20)
 
@@ -270,22 +271,22 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) {
             device = argv[++i];
         } else if (strncmp(argv[i], "--", 2) == 0 || path) {
-            fprintf(stderr, "gradient_oracle: '%s' is not expected; see --help\n", argv[i]);
+            fgsf_say("gradient_oracle: '%s' is not expected; see --help", argv[i]);
             return 2;
         } else {
             path = argv[i];
         }
     }
     if (!path) {
-        fprintf(stderr, "usage: gradient_oracle [--device NAME] PROBLEM.json; see --help\n");
+        fgsf_say("usage: gradient_oracle [--device NAME] PROBLEM.json; see --help");
         return 2;
     }
     if (run(path, device) != FGSF_OK) {
-        fprintf(stderr, "%s: %s\n", path, fgsf_last_error());
+        fgsf_say("%s: %s", path, fgsf_last_error());
         return 2;
     }
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "gradient_oracle: the answer could not be written\n");
+        fgsf_say("gradient_oracle: the answer could not be written");
         return 1;
     }
     return 0;

@@ -15,6 +15,7 @@
 
 #include "blas_kernel.h"
 #include "overhead_modes.h"
+#include "say.h"
 
 #define PROGRAM "overhead"
 
@@ -55,8 +56,7 @@ static bool read_number(const char *flag, const char *text, long min, long max, 
     errno = 0;
     long value = strtol(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || value < min || value > max) {
-        fprintf(stderr, PROGRAM ": %s '%.80s': not a whole number in [%ld, %ld]\n", flag, text, min,
-                max);
+        fgsf_say(PROGRAM ": %s '%.80s': not a whole number in [%ld, %ld]", flag, text, min, max);
         return false;
     }
     *out = value;
@@ -71,13 +71,13 @@ static bool read_methods(arguments *a, const char *value) {
     for (char *m = strtok(a->methods, ","); m; m = strtok(NULL, ",")) {
         if (o->num_methods == FGSF_OVERHEAD_MAX_METHODS ||
             fgsf_config_resolve("four_rooms", "compat", m, &cfg) != FGSF_OK) {
-            fprintf(stderr, PROGRAM ": --methods '%.80s': %s\n", value, fgsf_last_error());
+            fgsf_say(PROGRAM ": --methods '%.80s': %s", value, fgsf_last_error());
             return false;
         }
         o->methods[o->num_methods++] = m;
     }
     if (o->num_methods == 0) {
-        fprintf(stderr, PROGRAM ": --methods '%.80s': names no method\n", value);
+        fgsf_say(PROGRAM ": --methods '%.80s': names no method", value);
     }
     return o->num_methods > 0;
 }
@@ -85,7 +85,7 @@ static bool read_methods(arguments *a, const char *value) {
 static bool read_preset(arguments *a, const char *value) {
     static fgsf_config cfg;
     if (fgsf_config_resolve("four_rooms", value, "dqn", &cfg) != FGSF_OK) {
-        fprintf(stderr, PROGRAM ": --preset '%.80s': %s\n", value, fgsf_last_error());
+        fgsf_say(PROGRAM ": --preset '%.80s': %s", value, fgsf_last_error());
         return false;
     }
     a->options.preset = value;
@@ -128,8 +128,7 @@ static bool read_flag(arguments *a, const char *flag, const char *value) {
                (strcmp(value, "csv") == 0 || strcmp(value, "table") == 0)) {
         o->table = strcmp(value, "table") == 0;
     } else {
-        fprintf(stderr, PROGRAM ": unknown flag or bad value: %s '%.80s' (see --help)\n", flag,
-                value);
+        fgsf_say(PROGRAM ": unknown flag or bad value: %s '%.80s' (see --help)", flag, value);
         return false;
     }
     return true;
@@ -142,7 +141,7 @@ static bool settle(arguments *a) {
     if (o->steps == 0) o->steps = a->mode == SCALING ? 100 : 488;
     if (o->tasks == 0) o->tasks = a->mode == ACT ? 8 : 6;
     if (a->mode == PEER && (strcmp(o->preset, "compat") != 0 || o->num_sets > 0)) {
-        fprintf(stderr, PROGRAM ": --peer: the peer knows the preset compat only, without --set\n");
+        fgsf_say(PROGRAM ": --peer: the peer knows the preset compat only, without --set");
         return false;
     }
     if (o->num_methods > 0) {
@@ -172,8 +171,8 @@ static bool read_arguments(int argc, char **argv, arguments *a) {
             continue;
         }
         if (i + 1 >= argc) {
-            fprintf(stderr, PROGRAM ": %.80s: unknown flag, or its value is missing (see --help)\n",
-                    argv[i]);
+            fgsf_say(PROGRAM ": %.80s: unknown flag, or its value is missing (see --help)",
+                     argv[i]);
             return false;
         }
         if (!read_flag(a, argv[i], argv[i + 1])) {

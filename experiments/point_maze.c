@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "study.h"
+#include "say.h"
 
 static const char *const methods[] = {
     "dqn", "fg-dqn", "sfrql", "fg-sfrql", "fg-sfrql-random", "fg-sfrql-average", NULL,
@@ -43,8 +44,7 @@ int main(int argc, char **argv) {
         return FGSF_CLI_BAD;
     }
     if (given && strcmp(cfg.env.layout, layout) != 0) {
-        fprintf(stderr, "point_maze: --layout '%.80s': --config or --set says %s\n", layout,
-                cfg.env.layout);
+        fgsf_say("point_maze: --layout '%.80s': --config or --set says %s", layout, cfg.env.layout);
         return FGSF_CLI_BAD;
     }
     if (cli.out == cli.out_text) { // each layout has an OUT of its own

@@ -14,6 +14,7 @@
 #include "fgsf/config.h"
 #include "fgsf/env.h"
 #include "fgsf/rng.h"
+#include "say.h"
 
 #define USAGE_ERROR 2
 #define MAX_SETTINGS 256
@@ -49,9 +50,9 @@ typedef struct run {
 } run;
 
 static bool complain(const char *format, const char *what) {
-    fprintf(stderr, "rollout: ");
-    fprintf(stderr, format, what);
-    fputc('\n', stderr);
+    char line[600];
+    snprintf(line, sizeof line, format, what);
+    fgsf_say("rollout: %s", line);
     return false;
 }
 
@@ -94,7 +95,7 @@ static bool take_option(options *o, const char *name, const char *value) {
         if (table[i].text) {
             *table[i].text = value;
         } else if (!parse_integer(value, 0, table[i].number)) {
-            fprintf(stderr, "rollout: %s: '%s' is not a number from 0 on\n", name, value);
+            fgsf_say("rollout: %s: '%s' is not a number from 0 on", name, value);
             return false;
         }
         return true;
@@ -127,7 +128,7 @@ static bool has_option(const char *key, const char *setting) {
         {"env.name", "--env"}, {"preset", "--preset"}, {"seed", "--seed"}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (strcmp(key, table[i][0]) != 0) continue;
-        fprintf(stderr, "rollout: --set %s: use %s\n", setting, table[i][1]);
+        fgsf_say("rollout: --set %s: use %s", setting, table[i][1]);
         return true;
     }
     return false;
@@ -176,7 +177,7 @@ static bool trim_line(char *line, FILE *file) {
 static bool read_actions(const char *path, run *r) {
     FILE *file = fopen(path, "r");
     if (!file) {
-        fprintf(stderr, "rollout: --actions: cannot open '%s': %s\n", path, strerror(errno));
+        fgsf_say("rollout: --actions: cannot open '%s': %s", path, strerror(errno));
         return false;
     }
     char line[64];
@@ -188,8 +189,8 @@ static bool read_actions(const char *path, run *r) {
         if (whole && line[0] == '\0') continue;
         long action;
         if (!whole || !parse_integer(line, 0, &action) || action >= r->spec->num_actions) {
-            fprintf(stderr, "rollout: %s:%ld: action '%s' is not in [0, %d)\n", path, number, line,
-                    r->spec->num_actions);
+            fgsf_say("rollout: %s:%ld: action '%s' is not in [0, %d)", path, number, line,
+                     r->spec->num_actions);
             good = false;
         }
         good = good && append_action(r, action, &capacity);
@@ -203,7 +204,7 @@ static bool read_actions(const char *path, run *r) {
 static bool read_state(const char *path, run *r) {
     FILE *file = fopen(path, "r");
     if (!file) {
-        fprintf(stderr, "rollout: --state: cannot open '%s': %s\n", path, strerror(errno));
+        fgsf_say("rollout: --state: cannot open '%s': %s", path, strerror(errno));
         return false;
     }
     double values[MAX_STATE];

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "theory.h"
+#include "say.h"
 
 typedef struct options {
     const char *csv, *curves;
@@ -47,7 +48,7 @@ static bool parse(int argc, char **argv, options *o) {
         if (file && i + 1 < argc) {
             *file = argv[++i];
         } else if (file) {
-            fprintf(stderr, "theory: %s needs a value\n", argv[i]);
+            fgsf_say("theory: %s needs a value", argv[i]);
             return false;
         } else if (strcmp(argv[i], "--quick") == 0) {
             o->quick = true;
@@ -60,7 +61,7 @@ static bool parse(int argc, char **argv, options *o) {
             o->chosen[study] = true;
             o->num_chosen++;
         } else {
-            fprintf(stderr, "theory: no study or option '%s'; see theory --help\n", argv[i]);
+            fgsf_say("theory: no study or option '%s'; see theory --help", argv[i]);
             return false;
         }
     }
@@ -94,7 +95,7 @@ int main(int argc, char **argv) {
     theory_report report = {.out = stdout, .curves = o.curves, .quick = o.quick};
     run_studies(&o, &report);
     if (report.status != FGSF_OK) {
-        fprintf(stderr, "theory: %s\n", fgsf_last_error());
+        fgsf_say("theory: %s", fgsf_last_error());
         return 1;
     }
     printf("\n%d rows, %d failed\n", report.rows, report.failed);

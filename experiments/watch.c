@@ -19,6 +19,7 @@
 
 #include "fgsf/evaluate.h"
 #include "watch_view.h"
+#include "say.h"
 
 #define EVAL_SEED 123 // of eval.csv's episodes
 #define MAX_SHOWN 12  // priors in the table of Q-values
@@ -71,7 +72,7 @@ static const char HELP[] =
     "  --help         print this and end\n";
 
 static bool bad(const char *flag, const char *value, const char *why) {
-    fprintf(stderr, "watch: %s '%.200s': %s\n", flag, value, why);
+    fgsf_say("watch: %s '%.200s': %s", flag, value, why);
     return false;
 }
 
@@ -111,7 +112,7 @@ static bool read_flag(options *o, const char *flag, const char *value) {
         return (end != value && *end == '\0' && o->epsilon >= 0 && o->epsilon <= 1) ||
                bad(flag, value, "is not a number in [0, 1]");
     } else {
-        fprintf(stderr, "watch: unknown flag '%.200s'; --help lists them\n", flag);
+        fgsf_say("watch: unknown flag '%.200s'; --help lists them", flag);
         return false;
     }
     return true;
@@ -129,7 +130,7 @@ static bool read_arguments(int argc, char **argv, options *o) {
         } else if (argv[i][0] != '-') {
             return bad("POLICY.gguf", argv[i], "is a second file");
         } else if (i + 1 == argc) {
-            fprintf(stderr, "watch: '%.200s' is unknown or lacks its value; see --help\n", argv[i]);
+            fgsf_say("watch: '%.200s' is unknown or lacks its value; see --help", argv[i]);
             return false;
         } else if (!read_flag(o, argv[i], argv[i + 1])) {
             return false;
@@ -137,7 +138,7 @@ static bool read_arguments(int argc, char **argv, options *o) {
             i++;
         }
     }
-    if (!o->policy && !o->help) fprintf(stderr, "watch: a POLICY.gguf is needed; see --help\n");
+    if (!o->policy && !o->help) fgsf_say("watch: a POLICY.gguf is needed; see --help");
     return o->policy || o->help;
 }
 
@@ -278,6 +279,7 @@ static fgsf_status show(watcher *w, bool over) {
     print_q(w, out);
     print_choice(w, out, over);
     fclose(out);
+    errno = 0;
     if (w->live) {
         redraw(frame, 2, w->view->rows);
     } else {
@@ -285,8 +287,13 @@ static fgsf_status show(watcher *w, bool over) {
         fflush(stdout);
     }
     free(frame);
+    if (ferror(stdout) && errno == EPIPE) { // who reads has seen enough
+        stopped = SIGPIPE;
+        clearerr(stdout);
+    } else if (ferror(stdout)) {
+        return fgsf_fail(FGSF_ERR_IO, "the frames cannot be written");
+    }
     fgsf_status status = w->o->frames ? save_frame(w) : FGSF_OK;
-    if (ferror(stdout)) stopped = SIGPIPE;
     wait_step(w);
     return status;
 }
@@ -423,6 +430,6 @@ int main(int argc, char **argv) {
         fflush(stdout);
     }
     tear_down(&w);
-    if (status != FGSF_OK) fprintf(stderr, "watch: %s\n", fgsf_last_error());
+    if (status != FGSF_OK) fgsf_say("watch: %s", fgsf_last_error());
     return status != FGSF_OK ? 2 : stopped && stopped != SIGPIPE ? 128 + stopped : 0;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "export.h"
+#include "say.h"
 
 static const char USAGE[] =
     "usage: export RUNS -o OUT [--paper DIR]\n"
@@ -149,7 +150,7 @@ int main(int argc, char **argv) {
     if (status == FGSF_OK && !help) status = run_export(&e);
     if (e.stage) file_remove_tree(e.stage);
     if (status != FGSF_OK) {
-        fprintf(stderr, "export: %s\n", fgsf_last_error());
+        fgsf_say("export: %s", fgsf_last_error());
     } else if (help) {
         fputs(USAGE, stdout);
     } else {

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,20 +195,21 @@ fgsf_status fgsf_archive_save(fgsf_archive *archive, const char *path) {
     if (archive->content) {
         return fgsf_fail(FGSF_ERR_INVALID, "%s: opened for reading", archive->path);
     }
-    char temporary[PATH_MAX];
-    fgsf_status status = fgsf_io_temporary(path, temporary, sizeof temporary);
+    fgsf_io_file file;
+    fgsf_status status = fgsf_io_begin(path, &file);
     if (status != FGSF_OK) return status;
-    FILE *file = fopen(temporary, "wbe");
-    if (!file) return fgsf_fail(FGSF_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
-    status = write_content(archive, file, path);
-    if (fclose(file) != 0 && status == FGSF_OK) {
+    int copy = dup(file.fd); // closed with the stream
+    FILE *stream = copy < 0 ? NULL : fdopen(copy, "wb");
+    if (!stream) {
+        if (copy >= 0) close(copy);
+        return fgsf_io_end(&file,
+                           fgsf_fail(FGSF_ERR_IO, "%s: cannot write: %s", path, strerror(errno)));
+    }
+    status = write_content(archive, stream, path);
+    if (fclose(stream) != 0 && status == FGSF_OK) {
         status = fgsf_fail(FGSF_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
     }
-    if (status != FGSF_OK) {
-        unlink(temporary);
-        return status;
-    }
-    return fgsf_io_commit(temporary, path);
+    return fgsf_io_end(&file, status);
 }
 
 // ---- Reading ------------------------------------------------------------------------------------

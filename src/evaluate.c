@@ -68,7 +68,8 @@ static fgsf_status run_task(fgsf_agent *agent, fgsf_env *env, int task, const sc
                              .reward_model = score->name,
                              .epsilon = epsilon,
                              .fit_error = score->fit_error};
-        status = run_episode(agent, env, score, epsilon, state, &row);
+        status = out->stop && *out->stop ? fgsf_fail(FGSF_STOPPED, "stopped during the evaluation")
+                                         : run_episode(agent, env, score, epsilon, state, &row);
         fgsf_eval_row *place = status == FGSF_OK ? append(out) : NULL;
         if (place) {
             *place = row;

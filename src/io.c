@@ -4,13 +4,15 @@
 #endif
 #include "io.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,54 +77,80 @@ static fgsf_status write_all(int fd, const char *path, const char *data, size_t 
     return FGSF_OK;
 }
 
-fgsf_status fgsf_io_temporary(const char *path, char *temporary, size_t size) {
-    // The process id keeps two writers of one name (summary.csv) out of each other's file.
-    int n = snprintf(temporary, size, "%s.%ld.tmp", path, (long)getpid());
-    if (n > 0 && (size_t)n < size) return FGSF_OK;
-    return fgsf_fail(FGSF_ERR_INVALID, "%.200s...: the path is too long", path);
+// Opens a file that did not exist, and locks it: a link that someone planted is not followed, and who
+// removes leftovers leaves it alone. That one may come between the two calls; then it is made again.
+static int open_new(const char *temporary) {
+    for (int tries = 0; tries < 10; tries++) {
+        unlink(temporary);
+        int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        struct stat info;
+        if (fd < 0) return fd;
+        flock(fd, LOCK_EX | LOCK_NB); // where there are no locks, leftovers are the lesser evil
+        if (fstat(fd, &info) == 0 && info.st_nlink > 0) return fd;
+        close(fd);
+    }
+    return -1;
 }
 
-// Syncs a file or directory that someone else wrote.
-static fgsf_status sync_path(const char *path, int flags) {
-    int fd = open(path, flags | O_CLOEXEC);
-    if (fd < 0) return io_error(path, "open");
-    fgsf_status status = fsync(fd) == 0 ? FGSF_OK : io_error(path, "sync");
+fgsf_status fgsf_io_begin(const char *path, fgsf_io_file *out) {
+    out->path = path;
+    // The process id keeps two writers of one name (summary.csv) out of each other's file.
+    int n = snprintf(out->temporary, sizeof out->temporary, "%s.%ld.tmp", path, (long)getpid());
+    if (n < 0 || (size_t)n >= sizeof out->temporary) {
+        return fgsf_fail(FGSF_ERR_INVALID, "%.200s...: the path is too long", path);
+    }
+    out->fd = open_new(out->temporary);
+    return out->fd < 0 ? io_error(path, "write") : FGSF_OK;
+}
+
+static fgsf_status sync_parent(const char *path) {
+    char parent[PATH_MAX] = ".";
+    const char *slash = strrchr(path, '/');
+    if (slash)
+        snprintf(parent, sizeof parent, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return io_error(parent, "open");
+    fgsf_status status = fsync(fd) == 0 ? FGSF_OK : io_error(parent, "sync");
     close(fd);
     return status;
 }
 
-static fgsf_status sync_parent(const char *path) {
-    char parent[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    if (!slash) return sync_path(".", O_RDONLY | O_DIRECTORY);
-    int n = slash == path ? 1 : (int)(slash - path);
-    snprintf(parent, sizeof parent, "%.*s", n, path);
-    return sync_path(parent, O_RDONLY | O_DIRECTORY);
-}
-
-fgsf_status fgsf_io_commit(const char *temporary, const char *path) {
-    fgsf_status status = sync_path(temporary, O_RDONLY);
-    if (status == FGSF_OK && rename(temporary, path) != 0) status = io_error(path, "replace");
-    if (status != FGSF_OK) {
-        unlink(temporary);
-        return status;
+fgsf_status fgsf_io_end(fgsf_io_file *file, fgsf_status status) {
+    if (status == FGSF_OK && fsync(file->fd) != 0) status = io_error(file->path, "sync");
+    if (status == FGSF_OK && rename(file->temporary, file->path) != 0) {
+        status = io_error(file->path, "replace");
     }
-    return sync_parent(path);
+    if (status != FGSF_OK) unlink(file->temporary);
+    close(file->fd); // after the sync there is nothing left to fail
+    return status == FGSF_OK ? sync_parent(file->path) : status;
 }
 
 fgsf_status fgsf_io_write(const char *path, const void *data, size_t length) {
-    char temporary[PATH_MAX];
-    fgsf_status status = fgsf_io_temporary(path, temporary, sizeof temporary);
+    fgsf_io_file file;
+    fgsf_status status = fgsf_io_begin(path, &file);
     if (status != FGSF_OK) return status;
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return io_error(path, "write");
-    status = write_all(fd, path, data, length);
-    if (close(fd) != 0 && status == FGSF_OK) status = io_error(path, "write");
-    if (status != FGSF_OK) {
-        unlink(temporary);
-        return status;
+    return fgsf_io_end(&file, write_all(file.fd, path, data, length));
+}
+
+// NAME.PID.tmp
+static bool is_temporary(const char *name) {
+    size_t n = strlen(name), digits = 0;
+    if (n < 7 || strcmp(name + n - 4, ".tmp") != 0) return false;
+    while (n - 5 > digits && strchr("0123456789", name[n - 5 - digits])) digits++;
+    return digits > 0 && name[n - 5 - digits] == '.';
+}
+
+void fgsf_io_remove_leftovers(const char *directory) {
+    DIR *dir = opendir(directory);
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        if (!is_temporary(entry->d_name)) continue;
+        int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+        int fd = openat(dirfd(dir), entry->d_name, flags);
+        if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0) unlinkat(dirfd(dir), entry->d_name, 0);
+        if (fd >= 0) close(fd);
     }
-    return fgsf_io_commit(temporary, path);
+    if (dir) closedir(dir);
 }
 
 fgsf_status fgsf_io_make_directory(const char *path) {

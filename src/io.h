@@ -2,6 +2,7 @@
 #ifndef FGSF_IO_H
 #define FGSF_IO_H
 
+#include <limits.h>
 #include <stddef.h>
 
 #include "fgsf/status.h"
@@ -14,11 +15,21 @@ fgsf_status fgsf_io_read(const char *path, size_t max, char **text, size_t *leng
 // `path` sees the old content or the new one, also after a crash.
 fgsf_status fgsf_io_write(const char *path, const void *data, size_t length);
 
-// The two halves of the above for writers that need a path of their own (GGUF): the temporary name
-// for `path`, and the sync, rename and sync that put it in place. Commit removes `temporary` when it
-// fails.
-fgsf_status fgsf_io_temporary(const char *path, char *temporary, size_t size);
-fgsf_status fgsf_io_commit(const char *temporary, const char *path);
+// The two halves of the above for writers that need a descriptor of their own. What is written to `fd`
+// replaces `path` when fgsf_io_end gets FGSF_OK, and is removed when it gets anything else; either way
+// it closes the descriptor and returns the first failure.
+typedef struct fgsf_io_file {
+    const char *path;
+    char temporary[PATH_MAX];
+    int fd;
+} fgsf_io_file;
+
+fgsf_status fgsf_io_begin(const char *path, fgsf_io_file *out);
+fgsf_status fgsf_io_end(fgsf_io_file *file, fgsf_status status);
+
+// Removes the temporary files of processes that were killed. Those that are being written are locked
+// by their writers and stay.
+void fgsf_io_remove_leftovers(const char *directory);
 
 // Makes a directory and its parents.
 fgsf_status fgsf_io_make_directory(const char *path);

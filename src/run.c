@@ -283,7 +283,7 @@ static fgsf_status take_lock(const char *directory, int *fd) {
     char path[FGSF_PATH];
     fgsf_status status = fgsf_path_join(directory, "lock", path, sizeof path);
     if (status != FGSF_OK) return status;
-    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    *fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (*fd < 0) return fgsf_fail(FGSF_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
     if (flock(*fd, LOCK_EX | LOCK_NB) == 0) return FGSF_OK;
     int error = errno;
@@ -297,7 +297,7 @@ static fgsf_status take_lock(const char *directory, int *fd) {
 static bool is_locked(const char *directory) {
     char path[FGSF_PATH];
     if (fgsf_path_join(directory, "lock", path, sizeof path) != FGSF_OK) return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return false;
     bool locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     close(fd);
@@ -318,19 +318,6 @@ fgsf_status fgsf_run_look(const fgsf_run_id *id, fgsf_run_found *found) {
     bool finished = record.status == FGSF_RUN_DONE || record.status == FGSF_RUN_DIVERGED;
     *found = finished ? FGSF_FOUND_FINISHED : busy ? FGSF_FOUND_BUSY : FGSF_FOUND_UNFINISHED;
     return FGSF_OK;
-}
-
-// Removes what a killed process was writing when it died. The lock is held, so nobody else does.
-static void remove_leftovers(const char *directory) {
-    DIR *dir = opendir(directory);
-    const struct dirent *entry;
-    while (dir && (entry = readdir(dir))) {
-        size_t n = strlen(entry->d_name);
-        if (n > 4 && strcmp(entry->d_name + n - 4, ".tmp") == 0) {
-            unlinkat(dirfd(dir), entry->d_name, 0);
-        }
-    }
-    if (dir) closedir(dir);
 }
 
 // Looks at what the locked directory holds and fills the record that the run starts from.
@@ -362,7 +349,6 @@ static fgsf_status inspect(fgsf_run *run, const fgsf_run_id *id, const fgsf_conf
     run->earlier_seconds = r->progress.seconds;
     r->status = FGSF_RUN_RUNNING;
     r->message[0] = '\0';
-    remove_leftovers(run->directory);
     return FGSF_OK; // run.json stays until the run is known to go on
 }
 
@@ -381,6 +367,7 @@ fgsf_status fgsf_run_open(const fgsf_run_id *id, const fgsf_config *cfg, bool re
     if (status == FGSF_OK) status = fgsf_io_make_directory(run->directory);
     if (status == FGSF_OK) status = take_lock(run->directory, &run->lock);
     *found = FGSF_FOUND_BUSY;
+    if (status == FGSF_OK) fgsf_io_remove_leftovers(run->directory);
     if (status == FGSF_OK && run->lock >= 0) status = inspect(run, id, cfg, resume, found);
     bool usable = *found == FGSF_FOUND_NOTHING || *found == FGSF_FOUND_UNFINISHED;
     if (status == FGSF_OK && usable) {

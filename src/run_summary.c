@@ -289,6 +289,7 @@ static fgsf_status walk(FILE *out, const char *directory, size_t root, int depth
         return fgsf_fail(FGSF_ERR_IO, "%s: cannot read: %s", directory, strerror(errno));
     }
     fgsf_status status = FGSF_OK;
+    fgsf_io_remove_leftovers(directory);
     for (int i = 0; i < n; i++) {
         char path[FGSF_PATH], record[FGSF_PATH];
         if (status == FGSF_OK) {
@@ -296,6 +297,7 @@ static fgsf_status walk(FILE *out, const char *directory, size_t root, int depth
         }
         if (status == FGSF_OK) status = fgsf_path_join(path, "run.json", record, sizeof record);
         if (status == FGSF_OK && depth < 2) status = walk(out, path, root, depth + 1);
+        if (depth == 2) fgsf_io_remove_leftovers(path);
         if (status == FGSF_OK && depth == 2 && access(record, F_OK) == 0) {
             put_run(out, path, path + root + 1);
         }

@@ -2,6 +2,7 @@
 #include "fgsf/status.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "number.h"
@@ -18,6 +19,7 @@ const char *fgsf_status_name(fgsf_status status) {
         [FGSF_ERR_FORMAT] = "format",
         [FGSF_ERR_SIMULATOR] = "simulator",
         [FGSF_DIVERGED] = "diverged",
+        [FGSF_STOPPED] = "stopped",
     };
     unsigned index = (unsigned)status;
     return index < sizeof names / sizeof *names ? names[index] : "unknown";
@@ -25,6 +27,22 @@ const char *fgsf_status_name(fgsf_status status) {
 
 const char *fgsf_last_error(void) {
     return last_error;
+}
+
+// Replaces what a terminal could take for a command: control characters, as one byte or as UTF-8, and
+// bytes that are not UTF-8. Messages quote files and arguments.
+static void clean(char *text) {
+    for (unsigned char *c = (unsigned char *)text; *c; c++) {
+        int more = *c >= 0xf0 && *c < 0xf5 ? 3 : *c >= 0xe0 ? 2 : *c >= 0xc2 && *c < 0xe0 ? 1 : 0;
+        bool good = *c >= 0x20 && *c < 0x7f;
+        if (more > 0 && *c < 0xf5 && !(*c == 0xc2 && c[1] < 0xa0)) {
+            int n = 1;
+            while (n <= more && (c[n] & 0xc0) == 0x80) n++;
+            good = n > more;
+        }
+        if (!good) *c = '?';
+        if (good) c += more;
+    }
 }
 
 fgsf_status fgsf_fail(fgsf_status status, const char *format, ...) {
@@ -35,6 +53,7 @@ fgsf_status fgsf_fail(fgsf_status status, const char *format, ...) {
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     fgsf_number_end(before);
+    clean(message);
     snprintf(last_error, sizeof last_error, "%s", message);
     return status;
 }

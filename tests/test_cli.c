@@ -9,6 +9,7 @@
 #include "../experiments/common/jobs.c"
 #include "../experiments/common/keys.c"
 #include "../experiments/common/progress.c"
+#include "../experiments/common/say.c"
 #include "support_assert.h"
 
 // In place of devices.c: no device is opened here.

@@ -52,7 +52,7 @@ TEST opens_what_it_lists(void) {
 }
 
 TEST refuses_unknown_names(void) {
-    static const char *const wrong[] = {"abacus", "AUTO ", "cuda99", "\n"};
+    static const char *const wrong[] = {"abacus", "AUTO ", "cuda99", "?"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         fgsf_device *device = NULL;
         ASSERT_EQ(FGSF_ERR_UNSUPPORTED, fgsf_device_open(wrong[i], &device));

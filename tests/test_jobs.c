@@ -164,13 +164,25 @@ TEST a_stop_request_lets_jobs_save_and_starts_no_other(void) {
 TEST a_second_stop_request_kills(void) {
     pid_t driver = start_driver(deaf_job);
     kill(driver, SIGINT);
-    rest(0.5);
+    rest(1.2);
     ASSERT_EQ(0, waitpid(driver, NULL, WNOHANG)); // still waiting for them
     kill(driver, SIGINT);
     int status = 0;
     ASSERT_EQ(driver, waitpid(driver, &status, 0));
     ASSERT(WIFEXITED(status));
     ASSERT_EQ(JOBS, WEXITSTATUS(status));
+    PASS();
+}
+
+// A scheduler signals the whole group, and the terminal or a parent may do so, too.
+TEST two_requests_at_once_are_one(void) {
+    pid_t driver = start_driver(long_job);
+    kill(driver, SIGINT);
+    kill(driver, SIGTERM);
+    int status = 0;
+    ASSERT_EQ(driver, waitpid(driver, &status, 0));
+    ASSERT(WIFEXITED(status));
+    ASSERT_EQ(2, shared->stopped); // not killed before they could save
     PASS();
 }
 
@@ -231,6 +243,7 @@ int main(int argc, char **argv) {
     RUN_TEST(a_crash_harms_no_other_job);
     RUN_TEST(a_stop_request_lets_jobs_save_and_starts_no_other);
     RUN_TEST(a_second_stop_request_kills);
+    RUN_TEST(two_requests_at_once_are_one);
     RUN_TEST(workers_die_with_the_driver);
     RUN_TEST(a_worker_killed_from_outside_is_reported);
     RUN_TEST(durations_read_well);

@@ -12,6 +12,7 @@
 #include "devices.h"
 #include "jobs.h"
 #include "keys.h"
+#include "say.h"
 
 // What a parse carries beside the result.
 typedef struct parse {
@@ -27,12 +28,12 @@ typedef struct flag {
 } flag;
 
 static bool bad(const parse *p, const char *value, const char *why) {
-    fprintf(stderr, "%s: %s '%.200s': %s\n", p->cli->spec->program, p->flag, value, why);
+    fgsf_say("%s: %s '%.200s': %s", p->cli->spec->program, p->flag, value, why);
     return false;
 }
 
 int fgsf_cli_fail(const fgsf_cli *cli) {
-    fprintf(stderr, "%s: %s\n", cli->spec->program, fgsf_last_error());
+    fgsf_say("%s: %s", cli->spec->program, fgsf_last_error());
     return FGSF_CLI_BAD;
 }
 
@@ -301,7 +302,7 @@ static const char *find_value(const parse *p, const char *argument, const char *
     if (given) return given;
     if (*argument == '\0') return "";
     if (*at + 1 < argc) return argv[++*at];
-    fprintf(stderr, "%s: %s needs a value (%s)\n", p->cli->spec->program, p->flag, argument);
+    fgsf_say("%s: %s needs a value (%s)", p->cli->spec->program, p->flag, argument);
     return NULL;
 }
 
@@ -321,7 +322,7 @@ static bool read_argument(parse *p, int argc, char **argv, int *at) {
         if (value) *spec->flags[i].value = value;
         return value != NULL;
     }
-    fprintf(stderr, "%s: unknown flag '%.200s'; --help lists them\n", spec->program, argv[*at]);
+    fgsf_say("%s: unknown flag '%.200s'; --help lists them", spec->program, argv[*at]);
     return false;
 }
 
@@ -432,7 +433,7 @@ bool fgsf_cli_config(const fgsf_cli *cli, const char *method, const fgsf_setting
     if (status == FGSF_OK) status = apply_sets(cli, &cfg);
     if (status == FGSF_OK) status = fgsf_config_validate(&cfg);
     if (status != FGSF_OK) {
-        fprintf(stderr, "%s: %s: %s\n", spec->program, method, fgsf_last_error());
+        fgsf_say("%s: %s: %s", spec->program, method, fgsf_last_error());
         return false;
     }
     if (cli->num_seeds > 0) cfg.seed = cli->seeds[0];
@@ -451,8 +452,8 @@ int fgsf_cli_print_config(const fgsf_cli *cli, const char *method, const fgsf_se
     bool written = fputs(json, stdout) >= 0 && fflush(stdout) == 0;
     free(json);
     if (cli->num_methods > 1 && !cli->quiet) {
-        fprintf(stderr, "%s: this is %s; choose another method with --methods\n",
-                cli->spec->program, method);
+        fgsf_say("%s: this is %s; choose another method with --methods", cli->spec->program,
+                 method);
     }
     return written ? 0 : FGSF_CLI_BAD;
 }

@@ -13,6 +13,7 @@
 #include "fgsf/agent.h"
 #include "fgsf/device.h"
 #include "fgsf/trainer.h"
+#include "say.h"
 
 // Largest error of loss and gradient, relative to the largest entry. Devices that add in another
 // order reach 1e-7 to 1e-6; products in f16 and TF32 start at 1e-4.
@@ -105,17 +106,17 @@ bool fgsf_devices_vet(FILE *out, const char *program, const fgsf_config *const *
     pid_t pid = fork();
     if (pid == 0) {
         fgsf_status status = vet(out, cfgs, count);
-        if (status != FGSF_OK) fprintf(stderr, "%s: %s\n", program, fgsf_last_error());
+        if (status != FGSF_OK) fgsf_say("%s: %s", program, fgsf_last_error());
         fflush(NULL);
         _exit(status == FGSF_OK ? 0 : 1);
     }
     if (pid < 0 || waitpid(pid, &code, 0) < 0) {
-        fprintf(stderr, "%s: the device could not be checked\n", program);
+        fgsf_say("%s: the device could not be checked", program);
         return false;
     }
     if (WIFSIGNALED(code)) {
-        fprintf(stderr, "%s: device.name: checking '%s' crashed (signal %d)\n", program,
-                cfgs[count - 1]->device.name, WTERMSIG(code));
+        fgsf_say("%s: device.name: checking '%s' crashed (signal %d)", program,
+                 cfgs[count - 1]->device.name, WTERMSIG(code));
     }
     return code == 0;
 }

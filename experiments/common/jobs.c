@@ -44,19 +44,23 @@ typedef struct pool {
     fgsf_progress_work work;
 } pool;
 
-static void on_stop(int signal_number) {
-    (void)signal_number;
-    if (fgsf_stop < 2) fgsf_stop++;
-}
-
-static void on_child(int signal_number) {
-    (void)signal_number; // only interrupts ppoll
-}
-
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// Signals within a second are one request: a scheduler may signal twice, or the terminal and it at
+// once, and the state is worth that second.
+static void on_stop(int signal_number) {
+    static volatile double asked; // clock_gettime may be called here
+    (void)signal_number;
+    if (fgsf_stop == 0) asked = now();
+    if (fgsf_stop == 0 || (fgsf_stop == 1 && now() - asked >= 1.0)) fgsf_stop++;
+}
+
+static void on_child(int signal_number) {
+    (void)signal_number; // only interrupts ppoll
 }
 
 int fgsf_jobs_cores(void) {

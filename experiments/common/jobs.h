@@ -15,8 +15,8 @@
 // back. Only one thread may run when the pool starts: ggml and BLAS are first used inside jobs.
 //
 // Ctrl-C (SIGINT or SIGTERM) starts no further job and asks the running ones to stop, which they do
-// at their next look at fgsf_stop; a second one kills them. When the driver itself dies, however it
-// dies, the kernel kills the workers.
+// at their next look at fgsf_stop; another one, a second later or more, kills them. When the driver
+// itself dies, however it dies, the kernel kills the workers.
 #ifndef FGSF_JOBS_H
 #define FGSF_JOBS_H
 

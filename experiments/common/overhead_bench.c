@@ -1,6 +1,7 @@
 // Times training steps; see the header.
 #define _POSIX_C_SOURCE 200809L // clock_gettime, fork
 #include "overhead_bench.h"
+#include "say.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -195,7 +196,7 @@ bool fgsf_bench_in_child(const char *program, bool (*work)(const void *task, voi
     if (child == 0) {
         close(ends[0]);
         bool good = work(task, result) && write(ends[1], result, size) == (ssize_t)size;
-        if (!good) fprintf(stderr, "%s: %s\n", program, fgsf_last_error());
+        if (!good) fgsf_say("%s: %s", program, fgsf_last_error());
         _exit(good ? 0 : 2);
     }
     close(ends[1]);
@@ -205,7 +206,7 @@ bool fgsf_bench_in_child(const char *program, bool (*work)(const void *task, voi
         waitpid(child, &state, 0);
     }
     if (WIFSIGNALED(state)) {
-        fprintf(stderr, "%s: a measurement ended with signal %d\n", program, WTERMSIG(state));
+        fgsf_say("%s: a measurement ended with signal %d", program, WTERMSIG(state));
     }
     return good;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "blas_kernel.h"
+#include "say.h"
 
 #define PROGRAM "overhead"
 
@@ -27,7 +28,7 @@ bool fgsf_overhead_configure(const fgsf_overhead_options *o, const char *method,
     }
     if (status == FGSF_OK) status = fgsf_config_validate(cfg);
     if (status != FGSF_OK) {
-        fprintf(stderr, PROGRAM ": %s\n", fgsf_last_error());
+        fgsf_say(PROGRAM ": %s", fgsf_last_error());
     }
     return status == FGSF_OK;
 }
@@ -35,7 +36,7 @@ bool fgsf_overhead_configure(const fgsf_overhead_options *o, const char *method,
 FILE *fgsf_overhead_open_csv(const fgsf_overhead_options *o) {
     FILE *csv = o->csv ? fopen(o->csv, "w") : NULL;
     if (o->csv && !csv) {
-        fprintf(stderr, PROGRAM ": --csv %s: %s\n", o->csv, strerror(errno));
+        fgsf_say(PROGRAM ": --csv %s: %s", o->csv, strerror(errno));
     }
     return csv;
 }
@@ -129,7 +130,7 @@ int fgsf_overhead_act(const fgsf_overhead_options *o) {
         return 2;
     }
     if (!fgsf_bench_open(&cfg, &setup, &bench)) {
-        fprintf(stderr, PROGRAM ": %s\n", fgsf_last_error());
+        fgsf_say(PROGRAM ": %s", fgsf_last_error());
         return 2;
     }
     fgsf_trainer *trainer = fgsf_bench_trainer(bench);
@@ -307,7 +308,7 @@ static int run_alone(const fgsf_overhead_options *o, const fgsf_config *cfg, int
     double ms[2];
     char byte = 0;
     if (!fgsf_bench_open(cfg, &setup, &bench)) {
-        fprintf(stderr, PROGRAM ": %s\n", fgsf_last_error());
+        fgsf_say(PROGRAM ": %s", fgsf_last_error());
         return 2;
     }
     if (write(ready, &byte, 1) != 1 || read(go, &byte, 1) != 0) { // the end of `go` starts all

@@ -10,6 +10,7 @@
 #include "fgsf/gpe.h"
 #include "fgsf/optimizer.h"
 #include "overhead_modes.h"
+#include "say.h"
 
 #define PROGRAM "overhead"
 #define SGEMM_EVERY 10
@@ -195,7 +196,7 @@ static bool measure_part(const fgsf_overhead_options *o, parts *p, const char *n
                          bool (*run)(parts *), bool (*floor)(parts *)) {
     double ms[3];
     if (!time_two(p, run, floor, (int)o->steps, ms)) {
-        fprintf(stderr, PROGRAM ": %s\n", fgsf_last_error());
+        fgsf_say(PROGRAM ": %s", fgsf_last_error());
         return false;
     }
     printf(o->table ? "%-24s %9.4f %9.4f %8.3f %9.5f %8.1f %6.3f\n"
@@ -218,7 +219,7 @@ static bool measure_shape(const fgsf_overhead_options *o, int width, int feature
     char name[64];
     bool good = create(&p) == FGSF_OK;
     if (!good) {
-        fprintf(stderr, PROGRAM ": %s\n", fgsf_last_error());
+        fgsf_say(PROGRAM ": %s", fgsf_last_error());
     } else {
         snprintf(name, sizeof name, "%s gradient, %dx%d", full ? "full" : "semi", width, width);
         good = run_update(&p) && measure_part(o, &p, name, 1e-9 * fgsf_bellman_flops(p.bellman),

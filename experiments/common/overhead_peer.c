@@ -11,6 +11,7 @@
 
 #include "blas_kernel.h"
 #include "overhead_modes.h"
+#include "say.h"
 
 #define PROGRAM "overhead"
 #define CHUNK 10
@@ -81,7 +82,7 @@ static void start_python(const fgsf_overhead_options *o, const char *method, con
     execl(python, python, script, "--serve", "--method", method, "--batch", batch, "--tasks", tasks,
           "--warmup", warmup, "--replay", replay, "--style", o->peer_style, "--start", start,
           (char *)NULL);
-    fprintf(stderr, PROGRAM ": --peer: cannot start %s: %s\n", python, strerror(errno));
+    fgsf_say(PROGRAM ": --peer: cannot start %s: %s", python, strerror(errno));
     _exit(2);
 }
 
@@ -143,7 +144,7 @@ static bool measure_pair(const fgsf_overhead_options *o, const char *method, con
     fgsf_bench_setup setup = {o->replay, (int)o->steps, (int)o->warmup};
     bool good = fgsf_overhead_configure(o, method, &cfg);
     if (good && !(good = fgsf_bench_open(&cfg, &setup, &bench) && write_start(bench, start))) {
-        fprintf(stderr, PROGRAM ": %s\n", fgsf_last_error());
+        fgsf_say(PROGRAM ": %s", fgsf_last_error());
     }
     if (good) {
         good = open_peer(o, method, script, start, &p, greeting); // says itself what is wrong

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "four_rooms.h"
+#include "jobs.h"
 
 #define EPISODES 3 // trajectories per task
 #define HORIZON 200
@@ -77,6 +78,7 @@ static fgsf_status trace_episode(view *v, int task, int episode) {
 static fgsf_status write_tasks(view *v, bool map) {
     fgsf_status status = FGSF_OK;
     for (int task = 0; task < v->env->spec.num_tasks && status == FGSF_OK; task++) {
+        if (fgsf_stop) return fgsf_fail(FGSF_STOPPED, "stopped during the pictures");
         if (map) {
             status = map_task(v, task);
         }

@@ -130,7 +130,7 @@ static fgsf_status evaluate(session *s) {
     float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
     bool expressible = rho && fgsf_agent_true_rho(agent, fgsf_trainer_env(s->trainer, 0), 0, rho);
     free(rho);
-    fgsf_eval_rows rows = {0};
+    fgsf_eval_rows rows = {.stop = &fgsf_stop};
     fgsf_status status = FGSF_OK;
     for (int e = 0; e < count && status == FGSF_OK; e++) {
         status = fgsf_evaluate(agent, FGSF_EVAL_LEARNED, epsilons[e], &rows);
@@ -202,8 +202,9 @@ int fgsf_run_one(const fgsf_run_id *id, const fgsf_config *cfg, bool resume,
         shown->total = fgsf_trainer_progress(s.trainer).total_steps;
         status = train(&s, &stopped);
         if (status == FGSF_OK && !stopped) status = finish(&s);
+        stopped = stopped || status == FGSF_STOPPED; // the checkpoint has all of the training
     }
-    if (status != FGSF_OK) {
+    if (status != FGSF_OK && status != FGSF_STOPPED) {
         code = give_up(&s, status);
     } else if (stopped) {
         code = FGSF_JOB_STOPPED;

@@ -24,6 +24,7 @@
 #include "page.h"
 #include "run_one.h"
 #include "show_table.h"
+#include "say.h"
 
 typedef struct study_job {
     fgsf_run_id id;
@@ -134,8 +135,8 @@ static bool draw(const fgsf_cli *cli) {
     bool built = find_export(tool, sizeof tool);
     snprintf(target, sizeof target, "%s/export", cli->out);
     if (!built || !in_path("gnuplot")) {
-        fprintf(stderr, "%s: no figures: %s\n", cli->spec->program,
-                built ? "gnuplot is not installed" : "the export tool is not built");
+        fgsf_say("%s: no figures: %s", cli->spec->program,
+                 built ? "gnuplot is not installed" : "the export tool is not built");
         return true;
     }
     fflush(stdout);
@@ -147,7 +148,7 @@ static bool draw(const fgsf_cli *cli) {
     }
     int code = 0;
     if (pid < 0 || waitpid(pid, &code, 0) < 0 || code != 0) {
-        fprintf(stderr, "%s: the figures of %s could not be drawn\n", cli->spec->program, cli->out);
+        fgsf_say("%s: the figures of %s could not be drawn", cli->spec->program, cli->out);
         return false;
     }
     if (!cli->quiet) print_tables(target);
@@ -175,8 +176,8 @@ static bool keeps_cell(const fgsf_cli *cli, const fgsf_variant *variant, const f
         fgsf_config_get(&as_cell, key, wanted, sizeof wanted);
         fgsf_config_get(cfg, key, is, sizeof is);
         if (strcmp(is, wanted) != 0) {
-            fprintf(stderr, "%s: %s=%s contradicts cell %s of %s, which is %s=%s\n",
-                    cli->spec->program, key, is, variant->cell, variant->method, key, wanted);
+            fgsf_say("%s: %s=%s contradicts cell %s of %s, which is %s=%s", cli->spec->program, key,
+                     is, variant->cell, variant->method, key, wanted);
             return false;
         }
     }
@@ -253,7 +254,7 @@ static bool vet_devices(const study *s) {
 }
 
 static bool bad_out(const fgsf_cli *cli, int error) {
-    fprintf(stderr, "%s: --out '%s': %s\n", cli->spec->program, cli->out, strerror(error));
+    fgsf_say("%s: --out '%s': %s", cli->spec->program, cli->out, strerror(error));
     return false;
 }
 
@@ -297,7 +298,7 @@ static int print_config(const fgsf_cli *cli, const fgsf_variant *variants, int n
                                          variants[v].num_settings);
         }
     }
-    fprintf(stderr, "%s: nothing to run: no variant has these --methods\n", cli->spec->program);
+    fgsf_say("%s: nothing to run: no variant has these --methods", cli->spec->program);
     return FGSF_CLI_BAD;
 }
 
@@ -311,7 +312,7 @@ static int close_study(const fgsf_cli *cli, bool anything_done) {
     if (fgsf_run_summarize(cli->out) != FGSF_OK) {
         code = fgsf_cli_fail(cli);
     } else if (fgsf_stop) {
-        fprintf(stderr, "%s: stopped; go on with --resume\n", cli->spec->program);
+        fgsf_say("%s: stopped; go on with --resume", cli->spec->program);
         code = 130;
     } else if (anything_done && cli->parts == 1 && !draw(cli)) {
         code = FGSF_CLI_BAD;
@@ -382,8 +383,8 @@ int fgsf_study_choose(const fgsf_cli *cli, const char *cells, fgsf_variant *vari
             found |= same;
         }
         if (!found) {
-            fprintf(stderr, "%s: --cells '%.*s': no such cell; see --cells list\n",
-                    cli->spec->program, (int)(length < 80 ? length : 80), cells);
+            fgsf_say("%s: --cells '%.*s': no such cell; see --cells list", cli->spec->program,
+                     (int)(length < 80 ? length : 80), cells);
             return -1;
         }
         any = true;
@@ -408,7 +409,7 @@ int fgsf_study_run(const fgsf_cli *cli, const fgsf_variant *variants, int num_va
     }
     bool ready = expand(&s, variants, num_variants);
     if (ready && s.num_jobs == 0 && cli->parts == 1) {
-        fprintf(stderr, "%s: nothing to run: no variant has these --methods\n", cli->spec->program);
+        fgsf_say("%s: nothing to run: no variant has these --methods", cli->spec->program);
         ready = false;
     }
     sort_jobs(&s);

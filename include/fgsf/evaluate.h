@@ -10,6 +10,8 @@
 #ifndef FGSF_EVALUATE_H
 #define FGSF_EVALUATE_H
 
+#include <signal.h>
+
 #include "fgsf/agent.h"
 
 FGSF_BEGIN_DECLS
@@ -31,6 +33,8 @@ typedef struct fgsf_eval_row {
 typedef struct fgsf_eval_rows {
     fgsf_eval_row *rows; // to be freed with free()
     int count, capacity;
+    // Optional: looked at before every episode; not 0 ends the evaluation with FGSF_STOPPED.
+    const volatile sig_atomic_t *stop;
 } fgsf_eval_rows;
 
 // Appends eval.episodes rows for every trained task.

@@ -6,8 +6,9 @@
 //     }
 //
 // Every call that can fail returns a status and leaves its outputs untouched on failure. The
-// message is kept per thread, names the key, the value and the file where there are any, and stays
-// valid until the same thread's next failing call. The library itself never prints or exits.
+// message is kept per thread, names the key, the value and the file where there are any, is one line
+// without control characters, and stays valid until the same thread's next failing call. The library
+// itself never prints or exits.
 #ifndef FGSF_STATUS_H
 #define FGSF_STATUS_H
 
@@ -24,6 +25,7 @@ typedef enum fgsf_status {
     FGSF_ERR_FORMAT,      // a file was read but its content is wrong
     FGSF_ERR_SIMULATOR,   // the physics engine reported an error or a state that is not a number
     FGSF_DIVERGED,        // training produced NaN, Inf or a loss above the limit
+    FGSF_STOPPED,         // ended early because the caller asked for it
 } fgsf_status;
 
 // Returns the name of a status, such as "invalid".

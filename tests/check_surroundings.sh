@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# The drivers in bad surroundings: a full device behind stdout, arguments and maps with terminal codes,
+# a request to stop during the evaluation.
+set -euo pipefail
+
+bin=$FGSF_BUILD/experiments
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+mkdir nothing # on PATH in place of gnuplot: figures are not what this is about
+
+fail() {
+    echo "surroundings: $*"
+    exit 1
+}
+
+# ---- a full device: an error for whatever prints -------------------------------------------------
+
+full() { # COMMAND...
+    local code=0
+    "$@" >/dev/full 2>log || code=$?
+    [ $code -ne 0 ] || fail "$* >/dev/full ends well"
+    [ $code -lt 128 ] && grep -q writ log || fail "$* >/dev/full: $code, $(cat log)"
+}
+full "$bin/four_rooms" --list-keys
+full "$bin/four_rooms" --list-keys=markdown
+full "$bin/four_rooms" --print-config
+full "$bin/reacher" --list-devices
+for program in "$bin"/* "$FGSF_BUILD/notebooks-export/export"; do
+    case ${program##*/} in bench_*) continue ;; esac
+    [ -f "$program" ] && [ -x "$program" ] && full "$program" --help
+done
+full "$bin/rollout" --env four_rooms --random --steps 3
+full "$bin/gradient_oracle" "$FGSF_SOURCE/tests/golden/gradients/full.json"
+
+PATH=$work/nothing "$bin/four_rooms" --scale smoke --methods fg-sfrql --out runs --quiet \
+    --set train.steps_per_task=60 --set net.hidden=8 --set train.batch_size=8 \
+    --set eval.episodes=1 --set eval.horizon=5 2>log || fail "training: $(cat log)"
+full "$bin/watch" runs/four_rooms/fg-sfrql/seed-0/policy.gguf
+
+# ---- terminal codes: none comes back raw ---------------------------------------------------------
+
+esc=$'\033]0;title\a\033[2J'
+raw() { # COMMAND...
+    "$@" >out 2>&1 && fail "$* is not refused"
+    ! grep -q -P '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' out || fail "$* prints $(cat -v out)"
+}
+printf '_..G\n..%s.\n' "$esc" >bad_cell.txt
+printf '_.1G\n....\n\nreward %s 1\n' "$esc" >bad_reward.txt
+printf '{"%s": 1}' "$esc" >bad_key.json
+raw "$bin/four_rooms" --set "$esc=1"
+raw "$bin/four_rooms" --set "env.map=$esc"
+raw "$bin/four_rooms" "--$esc"
+raw "$bin/four_rooms" --methods "$esc"
+raw "$bin/four_rooms" --config "$esc"
+raw "$bin/four_rooms" --config bad_key.json
+raw "$bin/four_rooms" --out new --set env.map=bad_cell.txt
+raw "$bin/four_rooms" --out new --set env.map=bad_reward.txt
+raw "$bin/four_rooms" --device "$esc" --out new
+raw "$bin/point_maze" --layout "$esc"
+raw "$bin/dial" --over "$esc"
+raw "$bin/averaging" --cells "$esc"
+raw "$bin/watch" "$esc"
+raw "$bin/watch" runs/four_rooms/fg-sfrql/seed-0/policy.gguf --task "$esc"
+raw "$bin/rollout" --env "$esc"
+raw "$bin/rollout" --env four_rooms --actions "$esc"
+raw "$bin/theory" "$esc"
+raw "$bin/overhead" --methods "$esc"
+raw "$bin/gradient_oracle" "$esc"
+raw "$FGSF_BUILD/notebooks-export/export" "$esc" -o new
+
+# ---- a request to stop during the evaluation -----------------------------------------------------
+
+long=(--scale smoke --methods sfrql --quiet --set train.steps_per_task=60 --set net.hidden=8
+    --set train.batch_size=8 --set eval.horizon=200)
+start() { # OUT
+    PATH=$work/nothing "$bin/four_rooms" "${long[@]}" --set eval.episodes=100000 --out "$1" \
+        "${@:2}" 2>log &
+    pid=$!
+    until [ -f "$1/four_rooms/sfrql/seed-0/policy.gguf" ]; do
+        kill -0 $pid 2>/dev/null || fail "ended before the evaluation: $(cat log)"
+        sleep 0.05
+    done
+    sleep 0.3
+}
+start stop
+kill -TERM $pid
+code=0
+wait $pid || code=$?
+[ $code = 130 ] || fail "SIGTERM during the evaluation: exit code $code: $(cat log)"
+grep -q '"status": "running"' stop/four_rooms/sfrql/seed-0/run.json ||
+    fail "SIGTERM during the evaluation: $(cat stop/four_rooms/sfrql/seed-0/run.json)"
+rm -rf stop
+
+# Two at once: the checkpoint, and no temporary file.
+start stop
+kill -TERM $pid
+kill -INT $pid
+wait $pid || true
+[ -z "$(find stop -name '*.tmp')" ] || fail "two signals leave $(find stop -name '*.tmp')"
+[ -f stop/four_rooms/sfrql/seed-0/state.gguf ] || fail "two signals: no checkpoint"
+touch stop/summary.csv.1.tmp stop/four_rooms/sfrql/seed-0/policy.gguf.1.tmp # of a killed driver
+start stop --resume
+kill -TERM $pid
+wait $pid || true
+[ -z "$(find stop -name '*.tmp')" ] || fail "leftovers stay: $(find stop -name '*.tmp')"
