@@ -86,6 +86,7 @@ typedef struct run {
 } run;
 
 typedef struct corpus {
+    bool partial; // unfinished runs count too, with the training curves that they have so far
     run *runs;
     size_t nruns;
     csv *overhead, *scaling, *theory, *theory_curve;
@@ -174,6 +175,7 @@ fgsf_status scores_under(pool *p, const arm *a, enum metric metric, const char *
 fgsf_status protocols_of(pool *p, const arm *a, enum metric metric, names *out);
 fgsf_status scores_task(pool *p, const scores *in, size_t task, scores *out);
 bool scores_comparable(const scores *a, const scores *b);
+fgsf_status train_tasks(pool *p, const arm *a, names *out); // of any run, in order
 fgsf_status cumulative_curve(pool *p, const arm *a, const char *task, curve *out);
 // The column of train.csv averaged in at most 100 bins of steps; n is 0 when nothing is recorded.
 fgsf_status diagnostic_curve(pool *p, const arm *a, const char *column, curve *out);

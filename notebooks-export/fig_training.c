@@ -40,17 +40,17 @@ static fgsf_status write_cumulative(exporter *e, const group *g, plot *f) {
     bool any_paper = false;
     fputs("method,task,step,mean,low,high,seeds,paper\n", f->csv);
     for (size_t i = 0; i < g->narms; i++) {
-        scores s;
+        names own = {0};
         if (!arm_is_plain(&g->arms[i])) continue;
-        TRY(scores_of(&e->pool, &g->arms[i], CUMULATIVE, &s));
-        for (size_t k = 0; k < s.tasks.n; k++) {
+        TRY(train_tasks(&e->pool, &g->arms[i], &own));
+        for (size_t k = 0; k < own.n; k++) {
             curve c = {0};
             double paper = paper_scale(&e->paper, g, &g->arms[i])
-                               ? paper_cumulative(&e->paper, g, g->arms[i].method, s.tasks.v[k])
+                               ? paper_cumulative(&e->paper, g, g->arms[i].method, own.v[k])
                                : NAN;
-            TRY(cumulative_curve(&e->pool, &g->arms[i], s.tasks.v[k], &c));
-            TRY(put_curve(e, f, &g->arms[i], s.tasks.v[k], &c, paper, &series, &colours));
-            TRY(names_add(&e->pool, &tasks, s.tasks.v[k]));
+            TRY(cumulative_curve(&e->pool, &g->arms[i], own.v[k], &c));
+            TRY(put_curve(e, f, &g->arms[i], own.v[k], &c, paper, &series, &colours));
+            TRY(names_add(&e->pool, &tasks, own.v[k]));
             if (c.n) last = fmax(last, c.x[c.n - 1]);
             any_paper = any_paper || !isnan(paper);
         }

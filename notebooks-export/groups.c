@@ -244,6 +244,8 @@ static fgsf_status tidy_names(pool *p, group *list, size_t n) {
 
 fgsf_status groups_make(pool *p, const char *root, const corpus *c, group **out, size_t *n) {
     TRY(env_groups(p, c, out, n));
+    for (size_t i = 0; c->partial && i < *n; i++) (*out)[i].has &= HAS_TRAIN;
+    if (c->partial) return tidy_names(p, *out, *n);
     TRY(map_groups(p, *n, out, n));
     TRY(file_groups(p, root, c->theory_curve, c->ntheory_curve, HAS_CURVE, out, n));
     TRY(file_groups(p, root, c->overhead, c->noverhead, HAS_OVERHEAD, out, n));

@@ -15,12 +15,13 @@
 #include "say.h"
 
 static const char USAGE[] =
-    "usage: export RUNS -o OUT [--paper DIR]\n"
+    "usage: export RUNS -o OUT [--partial] [--paper DIR]\n"
     "\n"
     "Writes figures, tables and a notebook about the runs below the folder RUNS.\n"
     "\n"
     "  -o, --out DIR    where to: DIR/figures, DIR/tables, DIR/notebook.ipynb\n"
     "      --paper DIR  the paper's values as CSV files, to stand beside ours\n"
+    "      --partial    only the training curves, and unfinished runs as far as they are\n"
     "  -h, --help       this text\n";
 
 // The paper's values lie beside this source file.
@@ -33,6 +34,7 @@ static fgsf_status default_paper_dir(pool *p, const char **out) {
 static fgsf_status parse_args(int argc, char **argv, exporter *e, bool *help) {
     static const struct option OPTIONS[] = {{"out", required_argument, NULL, 'o'},
                                             {"paper", required_argument, NULL, 'p'},
+                                            {"partial", no_argument, NULL, 'u'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
     opterr = 0;
@@ -43,6 +45,9 @@ static fgsf_status parse_args(int argc, char **argv, exporter *e, bool *help) {
             break;
         case 'p':
             e->paper_dir = optarg;
+            break;
+        case 'u':
+            e->corpus.partial = true;
             break;
         case 'h':
             *help = true;
@@ -114,10 +119,11 @@ static fgsf_status run_export(exporter *e) {
     TRY(open_stage(e));
     TRY(gnuplot_check(e));
     TRY(figures_write(e));
-    TRY(tables_write(e));
+    if (!e->corpus.partial) TRY(tables_write(e));
     if (e->nmade == 0) {
         return fgsf_fail(FGSF_ERR_INVALID, "%s: no finished run to show yet", e->runs);
     }
+    if (e->corpus.partial) return publish_folder(e, "figures");
     TRY(notebook_write(e));
     TRY(publish_folder(e, "figures"));
     TRY(publish_folder(e, "tables"));
@@ -139,7 +145,7 @@ static void report(const exporter *e) {
                a->is_figure ? "figures" : "tables", a->name, a->is_figure ? "png" : "md",
                a->caption);
     }
-    printf("wrote   %s/notebook.ipynb\n", e->out);
+    if (!e->corpus.partial) printf("wrote   %s/notebook.ipynb\n", e->out);
 }
 
 int main(int argc, char **argv) {

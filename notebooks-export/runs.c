@@ -101,8 +101,10 @@ static fgsf_status read_run(pool *p, const char *dir, const char *path, corpus *
     size_t size = 0;
     TRY(file_read(p, path, &text, &size));
     TRY(run_parse(p, path, text, size, &r));
-    if (strcmp(r.status, "done") == 0) {
-        TRY(read_table(p, dir, "train.csv", &r.train));
+    bool done = strcmp(r.status, "done") == 0;
+    if (done || out->partial) TRY(read_table(p, dir, "train.csv", &r.train));
+    if (!done && r.train.rows) r.status = "done"; // as far as the curves go
+    if (done) {
         TRY(read_table(p, dir, "eval.csv", &r.eval));
         TRY(read_table(p, dir, "policy_map.csv", &r.policy_map));
         TRY(read_table(p, dir, "trajectory.csv", &r.trajectory));

@@ -215,7 +215,7 @@ static fgsf_status train_columns(const csv *t, size_t *task, size_t *step, size_
     return FGSF_OK;
 }
 
-static fgsf_status train_tasks(pool *p, const arm *a, names *out) {
+fgsf_status train_tasks(pool *p, const arm *a, names *out) {
     for (size_t i = 0; i < a->nruns; i++) {
         const csv *t = a->runs[i]->summary_only ? &a->runs[i]->ends : &a->runs[i]->train;
         static const char *const NAME[] = {"task"};
@@ -251,9 +251,6 @@ static fgsf_status run_curve(pool *p, const csv *t, const char *task, double **x
         (*x)[*n - 1] = step;
         (*y)[*n - 1] = reward;
     }
-    if (*n < 2) {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s: no steps of task %s", t->path, task);
-    }
     return FGSF_OK;
 }
 
@@ -265,6 +262,7 @@ static fgsf_status run_score(pool *p, const run *r, const char *task, enum metri
     double area = 0;
     size_t n = 0;
     TRY(run_curve(p, &r->train, task, &x, &y, &n));
+    if (n < 2) return fgsf_fail(FGSF_ERR_FORMAT, "%s: no steps of task %s", r->train.path, task);
     TRY(fgsf_stats_auc(x, y, n, &area));
     *out = metric == AREA ? area / x[n - 1] : y[n - 1];
     return FGSF_OK;
@@ -358,6 +356,7 @@ fgsf_status cumulative_curve(pool *p, const arm *a, const char *task, curve *out
     for (size_t i = 0; i < a->nruns; i++) {
         if (a->runs[i]->train.rows == 0) continue;
         TRY(run_curve(p, &a->runs[i]->train, task, &x[seeds], &y[seeds], &n[seeds]));
+        if (n[seeds] < 2) continue; // has not got there yet
         end = fmin(end, x[seeds][n[seeds] - 1]);
         seeds++;
     }

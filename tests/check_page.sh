@@ -20,7 +20,7 @@ look() { node "$FGSF_SOURCE/tests/browser/page.mjs" "$@"; }
 
 tiny=(--scale smoke --set train.log_every=20 --set net.hidden=16,16 --set train.batch_size=16
     --methods sfrql,fg-sfrql --seeds 3 --jobs 1 --out out)
-"$bin/four_rooms" "${tiny[@]}" --set train.steps_per_task=12000 >log 2>&1 &
+"$bin/four_rooms" "${tiny[@]}" --set train.steps_per_task=200000 >log 2>&1 &
 pid=$!
 for _ in $(seq 100); do [ ! -f out/index.html ] || break; sleep 0.1; done
 look running out/index.html
@@ -29,6 +29,12 @@ wait "$pid" || true
 pid=
 grep -q '"state":"stopped"' out/index.html || { echo "an interrupted sweep does not say so"; exit 1; }
 [ -z "$(ls out | grep tmp)" ] || { echo "left behind: $(ls out)"; exit 1; }
+if command -v gnuplot >/dev/null; then # without --partial there is nothing to draw yet
+    "$FGSF_BUILD/notebooks-export/export" out -o drawn >log 2>&1 || { cat log; exit 1; }
+    [ -z "$(ls drawn/figures)" ] || { echo "an unfinished run was drawn"; exit 1; }
+    "$FGSF_BUILD/notebooks-export/export" out -o drawn --partial >log 2>&1 || { cat log; exit 1; }
+    [ "$(grep -Ec '^(fg-)?sfrql,' drawn/figures/four_rooms_cumulative.csv)" -gt 50 ] || { cat log; exit 1; }
+fi
 rm -rf out
 "$bin/four_rooms" "${tiny[@]}" --set train.steps_per_task=200 >log 2>&1 || { cat log; exit 1; }
 look done out/index.html
