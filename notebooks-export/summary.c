@@ -118,7 +118,10 @@ fgsf_status summary_read(pool *p, const char *path, corpus *out) {
         run r = {.summary_only = true, .lr = NAN, .steps_per_task = NAN, .eval_epsilon = NAN};
         bool known = false;
         for (last = first + 1; last < t.rows && same_run(&t, first, last, cols);) last++;
-        if (strcmp(csv_text(&t, first, cols[STATUS]), "unreadable") == 0) continue;
+        if (strcmp(csv_text(&t, first, cols[STATUS]), "unreadable") == 0 ||
+            strcmp(csv_text(&t, first, cols[STATUS]), "damaged") == 0) {
+            continue;
+        }
         TRY(read_identity(p, &t, first, cols, &r));
         for (size_t i = 0; i < directories && !known; i++) {
             const run *other = &out->runs[i];

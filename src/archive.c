@@ -9,12 +9,10 @@
 #include "fgsf/archive.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "archive_check.h"
@@ -215,33 +213,20 @@ fgsf_status fgsf_archive_save(fgsf_archive *archive, const char *path) {
 // ---- Reading ------------------------------------------------------------------------------------
 
 static fgsf_status read_file(const char *path, unsigned char **content, size_t *size) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe must not block the open
-    if (fd < 0) return fgsf_fail(FGSF_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
-    struct stat info = {0};
-    fgsf_status status = FGSF_OK;
-    unsigned char *data = NULL;
-    size_t used = 0, length = 0;
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-        status = fgsf_fail(FGSF_ERR_IO, "%s: is not a regular file", path);
-    } else {
-        length = (size_t)info.st_size;
-        data = malloc(length + 1);
-        if (!data) status = fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory for %zu bytes", path, length);
-    }
-    while (status == FGSF_OK && used < length) {
-        ssize_t n = read(fd, data + used, length - used);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) status = fgsf_fail(FGSF_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
-        if (n == 0) break; // shortened meanwhile; the footer will tell
-        if (n > 0) used += (size_t)n;
-    }
+    int fd;
+    size_t length = 0;
+    fgsf_status status = fgsf_io_open(path, false, &fd, &length);
+    if (status != FGSF_OK) return status;
+    char *data = malloc(length + 1);
+    status = data
+                 ? fgsf_io_read_all(fd, path, length, data, size) // the footer tells if it is short
+                 : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory for %zu bytes", path, length);
     close(fd);
     if (status != FGSF_OK) {
         free(data);
         return status;
     }
-    *content = data;
-    *size = used;
+    *content = (unsigned char *)data;
     return FGSF_OK;
 }
 

@@ -20,7 +20,7 @@ static fgsf_status io_error(const char *path, const char *action) {
     return fgsf_fail(FGSF_ERR_IO, "%s: cannot %s: %s", path, action, strerror(errno));
 }
 
-static fgsf_status read_all(int fd, const char *path, size_t size, char *text, size_t *length) {
+fgsf_status fgsf_io_read_all(int fd, const char *path, size_t size, char *text, size_t *length) {
     size_t used = 0;
     while (used < size) {
         ssize_t n = read(fd, text + used, size - used);
@@ -30,33 +30,41 @@ static fgsf_status read_all(int fd, const char *path, size_t size, char *text, s
         used += (size_t)n;
     }
     text[used] = '\0';
-    if (memchr(text, '\0', used)) {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s: holds a zero byte, so it is not text", path);
-    }
     *length = used;
     return FGSF_OK;
 }
 
-fgsf_status fgsf_io_read(const char *path, size_t max, char **text, size_t *length) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe must not block the open
-    if (fd < 0) return io_error(path, "open");
+fgsf_status fgsf_io_open(const char *path, bool write, int *fd, size_t *size) {
+    int flags = (write ? O_RDWR | O_NOFOLLOW : O_RDONLY) | O_CLOEXEC | O_NONBLOCK;
     struct stat info;
-    fgsf_status status = FGSF_OK;
+    *fd = open(path, flags);
+    if (*fd < 0 && errno != EISDIR) return io_error(path, "open");
+    if (*fd >= 0 && fstat(*fd, &info) == 0 && S_ISREG(info.st_mode)) {
+        *size = (size_t)info.st_size;
+        return FGSF_OK;
+    }
+    if (*fd >= 0) close(*fd);
+    return fgsf_fail(FGSF_ERR_IO, "%s: is not a regular file", path);
+}
+
+fgsf_status fgsf_io_read(const char *path, size_t max, char **text, size_t *length) {
+    int fd;
+    size_t size = 0, used = 0;
     char *buffer = NULL;
-    size_t used = 0;
-    if (fstat(fd, &info) != 0) {
-        status = io_error(path, "read");
-    } else if (!S_ISREG(info.st_mode)) {
-        status = fgsf_fail(FGSF_ERR_IO, "%s: is not a regular file", path);
-    } else if ((uintmax_t)info.st_size > max) {
-        status = fgsf_fail(FGSF_ERR_FORMAT, "%s: %jd bytes is more than the %zu expected at most",
-                           path, (intmax_t)info.st_size, max);
-    } else if (!(buffer = malloc((size_t)info.st_size + 1))) {
+    fgsf_status status = fgsf_io_open(path, false, &fd, &size);
+    if (status != FGSF_OK) return status;
+    if (size > max) {
+        status = fgsf_fail(FGSF_ERR_FORMAT, "%s: %zu bytes is more than the %zu expected at most",
+                           path, size, max);
+    } else if (!(buffer = malloc(size + 1))) {
         status = fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
     } else {
-        status = read_all(fd, path, (size_t)info.st_size, buffer, &used);
+        status = fgsf_io_read_all(fd, path, size, buffer, &used);
     }
     close(fd);
+    if (status == FGSF_OK && memchr(buffer, '\0', used)) {
+        status = fgsf_fail(FGSF_ERR_FORMAT, "%s: holds a zero byte, so it is not text", path);
+    }
     if (status != FGSF_OK) {
         free(buffer);
         return status;

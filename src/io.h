@@ -3,9 +3,17 @@
 #define FGSF_IO_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "fgsf/status.h"
+
+// Opens a regular file for reading, or for reading and writing where it is no link. Anything else in its
+// place, such as a pipe, is refused without waiting for it.
+fgsf_status fgsf_io_open(const char *path, bool write, int *fd, size_t *size);
+
+// Reads up to `size` bytes and ends them with a zero; fewer when the file was shortened meanwhile.
+fgsf_status fgsf_io_read_all(int fd, const char *path, size_t size, char *text, size_t *length);
 
 // Reads a whole regular file of at most `max` bytes. The text is terminated, holds no zero byte and
 // is freed with free(); `length` may be NULL.

@@ -108,6 +108,36 @@ static fgsf_status read_status(const cJSON *json, const char *path, fgsf_run_sta
                : fgsf_fail(FGSF_ERR_FORMAT, "%s: status: '%s' is not a status", path, name);
 }
 
+// Reads "BYTES CHECKSUM".
+static bool read_mark(const cJSON *item, int64_t *bytes, uint64_t *checksum) {
+    const char *text = cJSON_IsString(item) ? item->valuestring : "";
+    size_t digits = strspn(text, "0123456789");
+    const char *sum = text + digits + 1;
+    if (digits < 1 || digits > 15 || text[digits] != ' ' || strlen(sum) != 16 ||
+        strspn(sum, "0123456789abcdef") != 16) {
+        return false;
+    }
+    *bytes = strtoll(text, NULL, 10);
+    *checksum = strtoull(sum, NULL, 16);
+    return *bytes > 0;
+}
+
+// Versions before this one did not write it.
+static fgsf_status read_files(const cJSON *json, const char *path, fgsf_run_record *r) {
+    const cJSON *files = cJSON_GetObjectItemCaseSensitive(json, "files"), *item;
+    bool good = !files || cJSON_IsObject(files);
+    for (item = files ? files->child : NULL; item && good; item = item->next) {
+        fgsf_run_file *file = fgsf_run_find_file(r, item->string);
+        int count = cJSON_IsArray(item) ? cJSON_GetArraySize(item) : 0;
+        good = file && file->marks[0].bytes == 0 && (count == 1 || count == 2);
+        for (int k = 0; k < count && good; k++) {
+            good = read_mark(cJSON_GetArrayItem(item, k), &file->marks[k].bytes,
+                             &file->marks[k].checksum);
+        }
+    }
+    return good ? FGSF_OK : fgsf_fail(FGSF_ERR_FORMAT, "%s: files: not what was written", path);
+}
+
 static fgsf_status read_record(const cJSON *json, const char *path, fgsf_run_record *r) {
     char schema[32];
     double seed = 0, steps = 0, updates = 0;
@@ -125,6 +155,7 @@ static fgsf_status read_record(const cJSON *json, const char *path, fgsf_run_rec
     if (status == FGSF_OK) status = read_number(json, path, "steps", &steps);
     if (status == FGSF_OK) status = read_number(json, path, "optimizer_steps", &updates);
     if (status == FGSF_OK) status = read_number(json, path, "seconds", &r->progress.seconds);
+    if (status == FGSF_OK) status = read_files(json, path, r);
     if (status != FGSF_OK) return status;
     // They become fields of summary.csv.
     if (check_name("env", r->env, false) != FGSF_OK ||
@@ -186,13 +217,30 @@ static void cpu_name(char *out, size_t size) {
     if (file) fclose(file);
 }
 
+// Writes `"NAME": ["BYTES CHECKSUM", ...]` for every file.
+static void print_files(const fgsf_run_record *r, char *out, size_t size) {
+    size_t used = 0;
+    *out = '\0';
+    for (int i = 0; i < FGSF_RUN_FILES; i++) {
+        const fgsf_run_file *f = &r->files[i];
+        for (int k = 0; k < 2 && f->marks[k].bytes > 0; k++) {
+            used += (size_t)snprintf(out + used, size - used, "%s%s%s%s\"%lld %016llx\"",
+                                     k || !used ? "" : ", ", k ? ", " : "\"", k ? "" : f->name,
+                                     k ? "" : "\": [", (long long)f->marks[k].bytes,
+                                     (unsigned long long)f->marks[k].checksum);
+        }
+        if (f->marks[0].bytes > 0) used += (size_t)snprintf(out + used, size - used, "]");
+    }
+}
+
 static fgsf_status write_record(const fgsf_run *run) {
     const fgsf_run_record *r = &run->record;
-    char path[FGSF_PATH], cpu[256], message[2 * sizeof r->message];
+    char path[FGSF_PATH], cpu[256], message[2 * sizeof r->message], files[FGSF_RUN_FILES * 160];
     fgsf_status status = fgsf_run_path(run, "run.json", path, sizeof path);
     if (status != FGSF_OK) return status;
     cpu_name(cpu, sizeof cpu);
     escape(r->message, message, sizeof message);
+    print_files(r, files, sizeof files);
     char *config = fgsf_config_to_json(&r->config), *text = NULL;
     if (!config) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
     int n = asprintf(&text,
@@ -201,12 +249,12 @@ static fgsf_status write_record(const fgsf_run *run) {
                      "\"message\": \"%s\",\n\"steps\": %lld,\n\"optimizer_steps\": %lld,\n"
                      "\"seconds\": %lld.%03d,\n\"fgsf_version\": \"%s\",\n"
                      "\"commit\": \"%s\",\n\"ggml_version\": \"%s\",\n\"cpu\": \"%s\",\n"
-                     "\"config_hash\": \"%016llx\",\n\"config\": %s}\n",
+                     "\"files\": {%s},\n\"config_hash\": \"%016llx\",\n\"config\": %s}\n",
                      FGSF_RUN_SCHEMA, r->env, r->method, r->cell, (long long)r->seed,
                      fgsf_run_status_name(r->status), message, (long long)r->progress.steps,
                      (long long)r->progress.optimizer_steps, (long long)r->progress.seconds,
                      (int)(1000 * (r->progress.seconds - (double)(long long)r->progress.seconds)),
-                     fgsf_version(), fgsf_commit(), fgsf_ggml_version(), cpu,
+                     fgsf_version(), fgsf_commit(), fgsf_ggml_version(), cpu, files,
                      (unsigned long long)fgsf_config_hash(&r->config), config);
     free(config);
     if (n < 0) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);

@@ -7,6 +7,7 @@
 #include "fgsf/run.h"
 
 #define FGSF_PATH PATH_MAX
+#define FGSF_MAX_CSV ((size_t)1 << 28) // bytes of one file
 
 struct fgsf_run {
     char directory[FGSF_PATH];
@@ -14,6 +15,13 @@ struct fgsf_run {
     fgsf_run_record record;
     double earlier_seconds; // of the processes before this one
 };
+
+// Continues a 64-bit FNV-1a, which starts at FGSF_HASH_START.
+#define FGSF_HASH_START 0xcbf29ce484222325u
+uint64_t fgsf_hash(uint64_t hash, const void *data, size_t size);
+
+// Finds the entry of a file, or makes it; NULL when there is no room.
+fgsf_run_file *fgsf_run_find_file(fgsf_run_record *record, const char *name);
 
 // Writes a/b.
 fgsf_status fgsf_path_join(const char *a, const char *b, char *path, size_t size);

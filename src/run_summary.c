@@ -15,7 +15,6 @@
 #include "io.h"
 #include "number.h"
 
-#define MAX_CSV ((size_t)1 << 28)
 #define MAX_LABEL 24
 #define MAX_COLUMNS 64
 
@@ -86,7 +85,7 @@ static fgsf_status read_rows(const char *directory, const char *name, const char
     fgsf_status status = fgsf_path_join(directory, name, path, sizeof path);
     if (status != FGSF_OK) return status;
     if (access(path, F_OK) != 0) return FGSF_OK;
-    status = fgsf_io_read(path, MAX_CSV, &text, NULL);
+    status = fgsf_io_read(path, FGSF_MAX_CSV, &text, NULL);
     if (status != FGSF_OK) return status;
     for (char *line = text, *end; status == FGSF_OK && (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
@@ -227,12 +226,11 @@ static void put_outcome(FILE *out, const collection *all, const outcome *o) {
             o->successes / n, o->steps / n);
 }
 
-static void put_rows(FILE *out, const fgsf_run_record *r, const collection *all,
-                     const char *message) {
+static void put_rows(FILE *out, const fgsf_run_record *r, const char *standing,
+                     const collection *all, const char *message) {
     size_t rows = all->num_outcomes ? all->num_outcomes : 1;
     for (size_t i = 0; i < rows; i++) {
-        fprintf(out, "%s,%s,%s,%lld,%s,", r->env, r->method, r->cell, (long long)r->seed,
-                fgsf_run_status_name(r->status));
+        fprintf(out, "%s,%s,%s,%lld,%s,", r->env, r->method, r->cell, (long long)r->seed, standing);
         if (all->num_outcomes) {
             put_outcome(out, all, &all->outcomes[i]);
         } else {
@@ -250,7 +248,17 @@ static void put_rows(FILE *out, const fgsf_run_record *r, const collection *all,
     }
 }
 
-static void put_run(FILE *out, const char *directory, const char *relative) {
+// What a walk over OUT carries.
+typedef struct summary {
+    FILE *out;
+    size_t root;     // length of OUT, which messages leave out
+    int damaged;     // finished runs whose files are not those of run.json
+    char first[800]; // what is wrong with the first one
+} summary;
+
+static void put_run(summary *s, const char *directory) {
+    FILE *out = s->out;
+    const char *relative = directory + s->root + 1;
     fgsf_run_record r;
     collection all = {0};
     fgsf_status status = fgsf_run_read(directory, &r);
@@ -262,11 +270,17 @@ static void put_run(FILE *out, const char *directory, const char *relative) {
         fputs(",\n", out);
         return;
     }
+    if (fgsf_run_verify(directory, &r) != FGSF_OK) { // its numbers would be wrong
+        put_rows(out, &r, "damaged", &all, fgsf_last_error());
+        if (s->damaged++ == 0) snprintf(s->first, sizeof s->first, "%s", fgsf_last_error());
+        return;
+    }
     status = read_rows(directory, "train.csv", train_columns, 3, train_row, &all);
     if (status == FGSF_OK)
         status = read_rows(directory, "eval.csv", eval_columns, 7, eval_row, &all);
     if (status == FGSF_OK) status = add_unevaluated(&all);
-    put_rows(out, &r, &all, status == FGSF_OK ? r.message : fgsf_last_error());
+    put_rows(out, &r, fgsf_run_status_name(r.status), &all,
+             status == FGSF_OK ? r.message : fgsf_last_error());
     free(all.outcomes);
     free(all.tasks);
 }
@@ -278,9 +292,8 @@ static int visible(const struct dirent *entry) {
 }
 
 // Calls itself for each level below `directory`; at the third, a directory with run.json is a run.
-// `root` is the length of OUT, which messages leave out.
 // versionsort puts seed-10 after seed-9.
-static fgsf_status walk(FILE *out, const char *directory, size_t root, int depth) {
+static fgsf_status walk(summary *s, const char *directory, int depth) {
     struct dirent **entries = NULL;
     int n = scandir(directory, &entries, visible, versionsort);
     // Files beside the runs, and what another process removed since it was listed.
@@ -296,10 +309,10 @@ static fgsf_status walk(FILE *out, const char *directory, size_t root, int depth
             status = fgsf_path_join(directory, entries[i]->d_name, path, sizeof path);
         }
         if (status == FGSF_OK) status = fgsf_path_join(path, "run.json", record, sizeof record);
-        if (status == FGSF_OK && depth < 2) status = walk(out, path, root, depth + 1);
+        if (status == FGSF_OK && depth < 2) status = walk(s, path, depth + 1);
         if (depth == 2) fgsf_io_remove_leftovers(path);
         if (status == FGSF_OK && depth == 2 && access(record, F_OK) == 0) {
-            put_run(out, path, path + root + 1);
+            put_run(s, path);
         }
         free(entries[i]);
     }
@@ -313,16 +326,20 @@ fgsf_status fgsf_run_summarize(const char *directory) {
     if (!directory) return fgsf_fail(FGSF_ERR_INVALID, "fgsf_run_summarize: no directory");
     fgsf_status status = fgsf_path_join(directory, "summary.csv", path, sizeof path);
     if (status != FGSF_OK) return status;
-    FILE *out = open_memstream(&text, &length);
-    if (!out) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
-    fputs(columns, out);
+    summary s = {.out = open_memstream(&text, &length), .root = strlen(directory)};
+    if (!s.out) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
+    fputs(columns, s.out);
     locale_t before = fgsf_number_begin();
-    status = walk(out, directory, strlen(directory), 0);
+    status = walk(&s, directory, 0);
     fgsf_number_end(before);
-    if (fclose(out) != 0 && status == FGSF_OK) {
+    if (fclose(s.out) != 0 && status == FGSF_OK) {
         status = fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
     }
     if (status == FGSF_OK) status = fgsf_io_write(path, text, length);
     free(text);
+    if (status == FGSF_OK && s.damaged > 0) {
+        status = fgsf_fail(FGSF_ERR_FORMAT, "%s (damaged runs: %d, see summary.csv)", s.first,
+                           s.damaged);
+    }
     return status;
 }

@@ -157,12 +157,12 @@ if command -v gnuplot >/dev/null; then
         [ -s "all/figures/$figure.png" ] || fail "export: no $figure: $(cat made)"
     done
     [ -s all/notebook.ipynb ] || fail "export: no notebook"
-    # A table that cannot be read is named, and the driver says so by its exit code.
+    # A table that was changed is named, and the driver says so by its exit code.
     sed -i '3s/.*/0,0,learned/' drawn/four_rooms/fg-sfrql/seed-0/eval.csv
     code=0
     "$bin/four_rooms" "${tiny[@]}" --methods fg-sfrql --out drawn --quiet >out 2>log || code=$?
-    [ $code = 2 ] && grep -q 'eval.csv:3' log || fail "a broken eval.csv: $code, $(cat log)"
-    grep -q 'eval.csv: line 3' drawn/summary.csv || fail "summary.csv keeps silent"
+    [ $code = 2 ] && grep -q 'eval.csv: is not the file' log || fail "a broken eval.csv: $code, $(cat log)"
+    grep -q 'eval.csv: is not the file' drawn/summary.csv || fail "summary.csv keeps silent"
 fi
 
 # ---- bad input -----------------------------------------------------------------------------------
@@ -288,6 +288,11 @@ broken state.gguf state.gguf truncate -s 1000 state.gguf
 broken state.gguf state.gguf sh -c 'echo nonsense >state.gguf'
 broken state.gguf state.gguf cp ../../fg-sfrql-average/seed-0/state.gguf state.gguf
 broken train.csv "train.csv: line 2" sed -i '2s/.*/x,0,0,0/' train.csv
+broken train.csv "train.csv: its rows" sed -i '3d' train.csv
+broken train.csv "train.csv: its rows" truncate -s "$(head -n 4 $run/train.csv | wc -c)" train.csv
+broken train.csv "train.csv: its rows" sed -i '2s/,[^,]*$/,0.125/' train.csv
+broken train.csv "train.csv" rm train.csv
+broken train.csv "train.csv: is not a regular file" sh -c 'rm train.csv && mkfifo train.csv'
 broken train.csv "train.csv: line 1" sed -i '1s/step/stop/' train.csv
 broken run.json run.json truncate -s 100 run.json
 broken run.json "schema" sed -i 's,fgsf.run/1,fgsf.run/9,' run.json

@@ -258,6 +258,170 @@ TEST a_resumed_csv_equals_an_uninterrupted_one(void) {
     PASS();
 }
 
+// A run with checkpoints at steps 100 and 200 of which the process then died; `known` says whether
+// run.json was written after the second sync. Returns the length of train.csv at the first.
+static size_t interrupted(const fgsf_run_id *id, const fgsf_config *cfg, bool known) {
+    fgsf_run *run = NULL;
+    fgsf_run_found found;
+    fgsf_csv *csv = NULL;
+    fgsf_run_progress progress = {1, 1, 1};
+    bool good = fgsf_run_open(id, cfg, false, &found, &run) == FGSF_OK && run &&
+                fgsf_csv_open(run, "train.csv", COLUMNS, -1, &csv) == FGSF_OK &&
+                rows(csv, 0, 100) == FGSF_OK && fgsf_csv_sync(csv) == FGSF_OK &&
+                fgsf_run_update(run, &progress) == FGSF_OK;
+    size_t first = good ? strlen(content(in_run(id, "train.csv"))) : 0;
+    good = good && rows(csv, 100, 200) == FGSF_OK && fgsf_csv_sync(csv) == FGSF_OK &&
+           (!known || fgsf_run_update(run, &progress) == FGSF_OK) && rows(csv, 200, 250) == FGSF_OK;
+    if (!good || fgsf_csv_close(csv) != FGSF_OK) abort();
+    fgsf_run_close(run);
+    return first;
+}
+
+static fgsf_status resume_at(const fgsf_run_id *id, const fgsf_config *cfg, int64_t step) {
+    fgsf_run *run = NULL;
+    fgsf_run_found found;
+    fgsf_csv *csv = NULL;
+    fgsf_status status = fgsf_run_open(id, cfg, true, &found, &run);
+    if (status == FGSF_OK) status = fgsf_csv_open(run, "train.csv", COLUMNS, step, &csv);
+    if (status == FGSF_OK) status = fgsf_csv_close(csv);
+    fgsf_run_close(run);
+    return status;
+}
+
+TEST rows_belong_to_the_state_whenever_the_process_dies(void) {
+    fgsf_config cfg = config();
+    for (int known = 0; known < 2; known++) {
+        fgsf_run_id id = id_of(known);
+        interrupted(&id, &cfg, known);
+        // The state is that of the first checkpoint, or of the second once run.json knows its rows.
+        ASSERT_EQ(known ? FGSF_OK : FGSF_ERR_FORMAT, resume_at(&id, &cfg, 200));
+        ASSERT_OK(resume_at(&id, &cfg, 100));
+        ASSERT_EQ(FGSF_ERR_FORMAT, resume_at(&id, &cfg, 90)); // a state of nowhere
+        ASSERT(says("train.csv: its rows up to step 90"));
+    }
+    PASS();
+}
+
+TEST no_damage_is_resumed(void) {
+    fgsf_config cfg = config();
+    fgsf_run_id id = id_of(0);
+    size_t size = interrupted(&id, &cfg, true);
+    const char *path = in_run(&id, "train.csv");
+    char whole[8192], changed[8192];
+    snprintf(whole, sizeof whole, "%s", content(path));
+    for (size_t i = 0; i < size; i++) {
+        for (int kind = 0; kind < 4; kind++) { // another byte, one more, one less, the rest missing
+            static const char others[] = "0,\n9";
+            char other = others[i % 4] == whole[i] ? '7' : others[i % 4];
+            snprintf(changed, sizeof changed, "%.*s%.*s%s", (int)i, whole, kind < 2,
+                     (char[]){other, '\0'}, kind == 3 ? "" : whole + i + (kind == 0 || kind == 2));
+            if (strcmp(changed, whole) == 0) continue;
+            put(path, changed);
+            fgsf_status status = resume_at(&id, &cfg, 100);
+            ASSERT_EQm(changed, FGSF_ERR_FORMAT, status);
+            ASSERT(says("train.csv: "));
+            ASSERT_STR_EQ(changed, content(path)); // left for inspection
+        }
+    }
+    put(path, whole);
+    ASSERT_OK(resume_at(&id, &cfg, 100));
+    PASS();
+}
+
+TEST a_file_that_someone_takes_away_is_noticed(void) {
+    fgsf_config cfg = config();
+    for (int kind = 0; kind < 3; kind++) {
+        fgsf_run_id id = id_of(kind);
+        fgsf_run *run = NULL;
+        fgsf_run_found found;
+        fgsf_csv *csv = NULL;
+        ASSERT_OK(fgsf_run_open(&id, &cfg, false, &found, &run));
+        ASSERT_OK(fgsf_csv_open(run, "train.csv", COLUMNS, -1, &csv));
+        ASSERT_OK(rows(csv, 0, 100));
+        ASSERT_OK(fgsf_csv_sync(csv));
+        const char *path = in_run(&id, "train.csv");
+        if (kind == 2) ASSERT_EQ(0, truncate(path, 20));
+        if (kind < 2) unlink(path);
+        if (kind == 1) put(path, COLUMNS "\n");
+        ASSERT_OK(rows(csv, 100, 200));
+        ASSERT_EQ(FGSF_ERR_IO, fgsf_csv_sync(csv));
+        ASSERT(says("train.csv: was removed, replaced or changed"));
+        ASSERT_EQ(FGSF_ERR_IO, fgsf_csv_close(csv));
+        fgsf_run_close(run);
+    }
+    PASS();
+}
+
+TEST pipes_folders_and_links_in_place_of_files(void) {
+    fgsf_config cfg = config();
+    fgsf_run_id id = id_of(0);
+    interrupted(&id, &cfg, true);
+    char victim[128];
+    snprintf(victim, sizeof victim, "%s/victim", out);
+    put(victim, COLUMNS "\n");
+    alarm(20); // a blocking open fails the test
+    for (int kind = 0; kind < 3; kind++) {
+        const char *path = in_run(&id, "train.csv");
+        remove(path);
+        ASSERT_EQ(0, kind == 0   ? mkfifo(path, 0666)
+                     : kind == 1 ? mkdir(path, 0777)
+                                 : symlink("../../../victim", path));
+        ASSERT_EQ(FGSF_ERR_IO, resume_at(&id, &cfg, 100));
+        ASSERT(says("train.csv"));
+        if (kind != 1) { // begun anew, it is replaced
+            fgsf_run *run = NULL;
+            fgsf_run_found found;
+            fgsf_csv *csv = NULL;
+            ASSERT_OK(fgsf_run_open(&id, &cfg, true, &found, &run));
+            ASSERT_OK(fgsf_csv_open(run, "train.csv", COLUMNS, -1, &csv));
+            ASSERT_OK(fgsf_csv_close(csv));
+            fgsf_run_close(run);
+        }
+    }
+    ASSERT_STR_EQ(COLUMNS "\n", content(victim));
+    static const char *const names[] = {"run.json", "lock"};
+    for (int i = 0; i < 2; i++) {
+        remove(in_run(&id, names[i]));
+        ASSERT_EQ(0, mkfifo(in_run(&id, names[i]), 0666));
+        resume_at(&id, &cfg, 100); // whatever it says, it says it
+    }
+    ASSERT_OK(fgsf_run_summarize(out));
+    alarm(0);
+    PASS();
+}
+
+TEST a_finished_run_that_was_changed_is_damaged(void) {
+    fgsf_config cfg = config();
+    fgsf_run_id id = id_of(0);
+    fgsf_run *run = NULL;
+    fgsf_run_found found;
+    fgsf_csv *csv = NULL;
+    fgsf_run_progress progress = {1, 1, 1};
+    ASSERT_OK(fgsf_run_open(&id, &cfg, false, &found, &run));
+    ASSERT_OK(fgsf_csv_open(run, "train.csv", COLUMNS, -1, &csv));
+    ASSERT_OK(rows(csv, 0, 100));
+    ASSERT_OK(fgsf_csv_close(csv));
+    ASSERT_OK(fgsf_run_finish(run, FGSF_RUN_DONE, &progress, ""));
+    fgsf_run_close(run);
+    ASSERT_OK(fgsf_run_summarize(out));
+    char path[128], whole[8192];
+    snprintf(path, sizeof path, "%s/summary.csv", out);
+    ASSERT(strstr(content(path), "four_rooms,fg-sfrql,,0,done,0,0,14.28"));
+    snprintf(whole, sizeof whole, "%s", content(in_run(&id, "train.csv")));
+    static const char *const changed[] = {COLUMNS "\n10,0,10,1.42857143\n", "", NULL};
+    for (int i = 0; i < 3; i++) { // cut, emptied, removed
+        if (changed[i]) put(in_run(&id, "train.csv"), changed[i]);
+        if (!changed[i]) remove(in_run(&id, "train.csv"));
+        ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_run_summarize(out));
+        ASSERT(says("train.csv: is not the file that run.json describes"));
+        ASSERT(strstr(content(path), "four_rooms,fg-sfrql,,0,damaged,,,,,"));
+        ASSERT(strstr(content(path), "train.csv: is not the file"));
+    }
+    put(in_run(&id, "train.csv"), whole);
+    ASSERT_OK(fgsf_run_summarize(out));
+    PASS();
+}
+
 TEST a_corrupted_csv_is_named(void) {
     static const char *const bad[] = {"", "step,task\n10,0\n", COLUMNS "\n10,0,0,1\nx,0,0,1\n",
                                       COLUMNS "\n20,0,0,1\n10,0,0,1\n", COLUMNS "\n,0,0,1\n"};
@@ -346,16 +510,19 @@ TEST a_full_disk_is_named_and_harms_nothing(void) {
     struct rlimit old, small = {1000, 0};
     ASSERT_EQ(FGSF_OK, fgsf_run_open(&id, &cfg, false, &found, &run));
     ASSERT_EQ(FGSF_OK, fgsf_csv_open(run, "train.csv", COLUMNS, -1, &csv));
+    fgsf_run_progress progress = {1, 1, 1};
+    ASSERT_OK(rows(csv, 0, 100)); // a checkpoint at step 100
+    ASSERT_OK(fgsf_csv_sync(csv));
+    ASSERT_OK(fgsf_run_update(run, &progress));
     char before[8192];
     snprintf(before, sizeof before, "%s", content(in_run(&id, "run.json")));
     getrlimit(RLIMIT_FSIZE, &old);
     small.rlim_max = old.rlim_max;
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small);
-    fgsf_run_progress progress = {1, 1, 1};
     fgsf_status record = fgsf_run_update(run, &progress);
     bool record_named = says("run.json: cannot write");
-    fgsf_status row = rows(csv, 0, 2000);
+    fgsf_status row = rows(csv, 100, 2000);
     fgsf_status sync = row == FGSF_OK ? fgsf_csv_sync(csv) : row;
     bool csv_named = says("train.csv: cannot write");
     fgsf_status closed = fgsf_csv_close(csv);
@@ -436,6 +603,11 @@ int main(int argc, char **argv) {
     RUN_TEST(another_configuration_is_refused);
     RUN_TEST(a_run_is_locked_while_it_is_open);
     RUN_TEST(a_resumed_csv_equals_an_uninterrupted_one);
+    RUN_TEST(rows_belong_to_the_state_whenever_the_process_dies);
+    RUN_TEST(no_damage_is_resumed);
+    RUN_TEST(a_file_that_someone_takes_away_is_noticed);
+    RUN_TEST(pipes_folders_and_links_in_place_of_files);
+    RUN_TEST(a_finished_run_that_was_changed_is_damaged);
     RUN_TEST(a_corrupted_csv_is_named);
     RUN_TEST(a_corrupted_record_is_named);
     RUN_TEST(names_stay_inside_the_directory);

@@ -89,7 +89,7 @@ static fgsf_status write_tasks(view *v, bool map) {
     return status;
 }
 
-fgsf_status fgsf_pictures_write(const fgsf_run *run, fgsf_agent *agent) {
+fgsf_status fgsf_pictures_write(fgsf_run *run, fgsf_agent *agent) {
     view v = {.agent = agent};
     fgsf_status status = fgsf_env_create(fgsf_agent_config(agent), &v.env);
     if (status != FGSF_OK) {

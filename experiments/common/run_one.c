@@ -40,14 +40,15 @@ static fgsf_run_progress progress_of(const session *s) {
         .seconds = now() - s->started, .steps = p.step, .optimizer_steps = p.optimizer_steps};
 }
 
-// Rows first, then the state, then run.json: whatever happens between, the next start is consistent.
+// Rows first, then run.json, which describes the rows of this checkpoint and the last, then the state:
+// whatever happens between, the next start finds rows that belong to its state.
 static fgsf_status checkpoint(session *s) {
     char path[4096];
     fgsf_run_progress progress = progress_of(s);
     fgsf_status status = fgsf_csv_sync(s->train);
+    if (status == FGSF_OK) status = fgsf_run_update(s->run, &progress);
     if (status == FGSF_OK) status = fgsf_run_path(s->run, "state.gguf", path, sizeof path);
-    if (status == FGSF_OK) status = fgsf_trainer_save(s->trainer, path);
-    return status == FGSF_OK ? fgsf_run_update(s->run, &progress) : status;
+    return status == FGSF_OK ? fgsf_trainer_save(s->trainer, path) : status;
 }
 
 static fgsf_status write_row(fgsf_csv *csv, const fgsf_log_row *r) {

@@ -8,8 +8,8 @@
 //     fgsf_csv_open(run, "train.csv", "step,loss", last_step, &csv);
 //     fgsf_csv_row(csv, "%lld,%.9g", step, loss);          // ... then, at each checkpoint:
 //     fgsf_csv_sync(csv);                                  // rows first,
-//     fgsf_run_path(run, "state.gguf", path, sizeof path); // then the state,
-//     fgsf_run_update(run, &progress);                     // then run.json
+//     fgsf_run_update(run, &progress);                     // then run.json, which describes them,
+//     fgsf_run_path(run, "state.gguf", path, sizeof path); // then the state
 //     fgsf_run_finish(run, FGSF_RUN_DONE, &progress, "");
 //     fgsf_csv_close(csv);
 //     fgsf_run_close(run);
@@ -64,6 +64,18 @@ typedef struct fgsf_run_progress {
     int64_t steps, optimizer_steps;
 } fgsf_run_progress;
 
+#define FGSF_RUN_FILES 8
+
+// A CSV file as it was at its last two syncs, the newer one first: the state that a run is resumed from
+// belongs to one of them. `bytes` is 0 where there was none.
+typedef struct fgsf_run_file {
+    char name[32];
+    struct {
+        int64_t bytes;
+        uint64_t checksum; // 64-bit FNV-1a of these bytes
+    } marks[2];
+} fgsf_run_file;
+
 // What run.json holds.
 typedef struct fgsf_run_record {
     char env[FGSF_RUN_NAME], method[FGSF_RUN_NAME], cell[FGSF_RUN_NAME];
@@ -72,6 +84,7 @@ typedef struct fgsf_run_record {
     fgsf_config config;
     fgsf_run_progress progress; // seconds over all resumptions
     char message[512];
+    fgsf_run_file files[FGSF_RUN_FILES]; // those without a name are not used
 } fgsf_run_record;
 
 // Returns "running", "done", "diverged" or "failed".
@@ -82,6 +95,11 @@ FGSF_API fgsf_status fgsf_run_directory(const fgsf_run_id *id, char *path, size_
 
 // Reads the run.json of a run directory.
 FGSF_API fgsf_status fgsf_run_read(const char *directory, fgsf_run_record *out);
+
+// Compares the CSV files of a finished run with what run.json says of them; a file that is missing,
+// shorter, longer or changed is named with FGSF_ERR_FORMAT. Other runs, and finished ones of versions
+// that did not write it down, pass.
+FGSF_API fgsf_status fgsf_run_verify(const char *directory, const fgsf_run_record *record);
 
 // Refuses, naming the key, when OUT already holds a run of the same environment, method and cell
 // (any seed) with another configuration. Writes nothing.
@@ -116,21 +134,26 @@ FGSF_API fgsf_status fgsf_run_mark_failed(const fgsf_run_id *id, const char *mes
 
 // Opens a CSV file of the run for appending. With `last_step` < 0 it starts anew with `header`; else
 // the rows whose first column is at most `last_step` stay and what follows is dropped, so that a
-// resumed run's file equals an uninterrupted one's. Rows up to a checkpoint must be synced before it.
-FGSF_API fgsf_status fgsf_csv_open(const fgsf_run *run, const char *name, const char *header,
+// resumed run's file equals an uninterrupted one's. What stays must be, byte for byte, what was there
+// at one of the last two syncs that run.json knows of. Rows up to a checkpoint must be synced and
+// run.json updated before it.
+FGSF_API fgsf_status fgsf_csv_open(fgsf_run *run, const char *name, const char *header,
                                    int64_t last_step, fgsf_csv **out);
 
-// Appends one row; a newline is added.
+// Appends one row of less than 4096 bytes; a newline is added.
 FGSF_API fgsf_status fgsf_csv_row(fgsf_csv *csv, const char *format, ...) FGSF_PRINTF(2, 3);
 
-// Brings all rows to the disk.
+// Brings all rows to the disk. Notices when the file was removed, replaced or changed in length by
+// someone else.
 FGSF_API fgsf_status fgsf_csv_sync(fgsf_csv *csv);
 
 // Syncs, closes and frees; NULL does nothing.
 FGSF_API fgsf_status fgsf_csv_close(fgsf_csv *csv);
 
 // Rebuilds OUT/summary.csv from every run found: one row per run, task and evaluation protocol.
-// A run whose files cannot be read keeps a row that says so.
+// A run whose files cannot be read keeps a row that says so. When fgsf_run_verify objects to a
+// finished run, its row has the status "damaged" and no numbers, and the call returns that objection
+// after writing everything.
 FGSF_API fgsf_status fgsf_run_summarize(const char *out);
 
 FGSF_END_DECLS

@@ -78,12 +78,28 @@ static char *read_back(const char *path, size_t *size) {
     return text;
 }
 
+// Notes in the record, as a checkpoint does, the lines before the first whose step is too large: what a
+// cut keeps when the file is in order.
+static void note_rows(const uint8_t *data, size_t size, int64_t last_step) {
+    fgsf_run_file *file = fgsf_run_find_file(&place.record, "train.csv");
+    char *text = calloc(size + 1, 1), *line = text;
+    require(file && text);
+    memcpy(text, data, size);
+    for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+        if (line > text && atoll(line) > last_step) break;
+    }
+    file->marks[0].bytes = line - text;
+    file->marks[0].checksum = fgsf_hash(FGSF_HASH_START, text, (size_t)(line - text));
+    free(text);
+}
+
 static void cut(const uint8_t *data, size_t size, int64_t last_step) {
     char path[FGSF_PATH];
     size_t kept = 0, again = 0;
     fgsf_csv *csv = NULL;
     write_input("train.csv", data, size);
     require(fgsf_run_path(&place, "train.csv", path, sizeof path) == FGSF_OK);
+    note_rows(data, size, last_step);
     fgsf_status status = fgsf_csv_open(&place, "train.csv", HEADER, last_step, &csv);
     char *text = read_back(path, &kept);
     require(kept <= size && memcmp(text, data, kept) == 0);
