@@ -1,8 +1,8 @@
 // Private header of the exporter: run directories in; figures, tables and a notebook out.
 //
 // The way of the data: csv.c, runs.c and summary.c read, groups.c sorts runs into arms, scores.c
-// reduces arms to numbers, fig_*.c and tables.c write them, plot.c runs gnuplot, notebook.c binds all
-// together.
+// reduces arms to numbers, compare.c sets one arm against another, fig_*.c and tables.c write them,
+// plot.c fills the templates and runs gnuplot, notebook.c binds all together.
 // Everything allocated lives in one pool until the program ends. Every call that can fail returns
 // an fgsf_status and leaves one line in fgsf_last_error; only main.c prints.
 #ifndef FGSF_NOTEBOOKS_EXPORT_H
@@ -80,6 +80,7 @@ typedef struct run {
     double lr; // of the network that learns the task; NAN when not recorded, like the next three
     double seconds, steps_per_task, eval_epsilon;
     const char *eval_reward;
+    const char *changed; // settings that differ from the method's in its preset; NULL: not recorded
     csv train, eval, policy_map, trajectory;
     bool summary_only; // no directory: `ends` stands for train, means for the episodes of eval
     csv ends;          // task, cum_reward and perhaps area at the end of each task
@@ -117,11 +118,20 @@ enum data {
     HAS_OVERHEAD = 256,
     HAS_CURVE = 512,
     HAS_SCALING = 1024,
+    HAS_DIAL = 2048, // cells that end in a number
 };
+
+// How a method is drawn in every figure; the dash tells methods apart in grey print.
+typedef struct look {
+    const char *colour;
+    int dash; // 1 solid, 2 dashes, 3 dots, 4 dash-dot, 5 dash-dot-dot
+} look;
 
 // The runs of one method (or of one cell of a study), sorted by seed.
 typedef struct arm {
-    const char *method, *cell, *label, *colour;
+    const char *method, *cell, *label;
+    look look;
+    bool shown; // in the figures that are not about cells
     run **runs; // finished ones
     size_t nruns;
     size_t unfinished, diverged;
@@ -131,6 +141,7 @@ typedef struct arm {
 typedef struct group {
     const char *name;  // as files begin
     const char *title; // as figures begin
+    const char *about; // behind the title: preset and changed settings; NULL when they differ
     const char *env, *paper_env, *layout;
     arm *arms;
     size_t narms;
@@ -139,18 +150,30 @@ typedef struct group {
 } group;
 
 fgsf_status groups_make(pool *p, const char *root, const corpus *runs, group **out, size_t *n);
-bool arm_is_plain(const arm *a);      // has finished runs and belongs to no study
 const run *arm_example(const arm *a); // the first run with a directory, else the first
-const char *method_colour(const char *method);
+look method_look(const char *method);
 const char *method_paper_name(const char *method); // NULL when the paper has none
 const char *method_name(size_t i);                 // NULL behind the last
-const char *palette(size_t i);                     // for series that are not methods
+look palette(size_t i);                            // for series that are not methods
+int cell_compare(const char *a, const char *b);    // with numbers in the order of their size
 // The averaging study's cells are named slip<slip>-n<N>-<estimator>, or slip<slip> where N = 1.
 bool cell_is_averaging(const char *cell, double *slip, long *n, const char **estimator);
+// Splits a cell that ends in a number, such as hard100-rate3e-4, before it; false for others.
+bool cell_is_dial(const char *cell, size_t *stem, double *value);
 
 // ---- scores.c -----------------------------------------------------------------------------------
 
-enum metric { CUMULATIVE, AREA, RETURN, ZERO_SHOT };
+// The first NSHOWN stand in every table and figure of scores.
+enum metric {
+    CUMULATIVE,
+    DISCOUNTED,
+    SUCCESS,
+    GOAL_STEPS,
+    RETURN,
+    ZERO_SHOT,
+    NSHOWN,
+    AREA = NSHOWN
+};
 
 // Scores of one arm, (seeds, tasks); seeds is 0 when the arm has none.
 typedef struct scores {
@@ -173,15 +196,48 @@ fgsf_status scores_of(pool *p, const arm *a, enum metric metric, scores *out);
 fgsf_status scores_under(pool *p, const arm *a, enum metric metric, const char *protocol,
                          scores *out);
 fgsf_status protocols_of(pool *p, const arm *a, enum metric metric, names *out);
-fgsf_status scores_task(pool *p, const scores *in, size_t task, scores *out);
+// The columns [first, last) of the tasks.
+fgsf_status scores_tasks(pool *p, const scores *in, size_t first, size_t last, scores *out);
 bool scores_comparable(const scores *a, const scores *b);
 fgsf_status train_tasks(pool *p, const arm *a, names *out); // of any run, in order
 fgsf_status cumulative_curve(pool *p, const arm *a, const char *task, curve *out);
-// The column of train.csv averaged in at most 100 bins of steps; n is 0 when nothing is recorded.
-fgsf_status diagnostic_curve(pool *p, const arm *a, const char *column, curve *out);
+// The column of train.csv averaged in at most 100 bins of steps, over seeds geometrically for a
+// logarithmic axis; n is 0 when nothing is recorded.
+fgsf_status diagnostic_curve(pool *p, const arm *a, const char *column, bool geometric, curve *out);
 fgsf_status mean_interval(const scores *in, fgsf_stats_interval *out);
 fgsf_status iqm_interval(const scores *in, fgsf_stats_interval *out);
-fgsf_status improvement_interval(const scores *a, const scores *b, fgsf_stats_interval *out);
+
+// Tasks in learning order: the first, which no earlier policy helps, the later ones, and those whose
+// reward was seen before.
+typedef struct part {
+    const char *name;
+    size_t first, last; // [first, last)
+} part;
+#define MAX_PARTS 4
+size_t parts_of(const group *g, size_t tasks, part out[MAX_PARTS]); // all tasks first
+
+// ---- compare.c ----------------------------------------------------------------------------------
+
+// Two arms to compare.
+typedef struct arm_pair {
+    const arm *a, *b;
+} arm_pair;
+
+// a less b, paired by seed.
+typedef struct comparison {
+    size_t pairs, wins; // wins: pairs in which a is larger
+    fgsf_stats_interval difference;
+    double p_value, rank_biserial;
+} comparison;
+
+// The pairs worth a look: those that differ in the gradient alone, then fg-sfrql against the rest
+// (without it, everything against everything), then the steps of the ablation and the same cell with
+// the full and the semi-gradient.
+fgsf_status pairs_of(pool *p, const group *g, arm_pair **out, size_t *n);
+// Over the tasks of one part; pairs is 0 when the arms share no seed or have other tasks.
+fgsf_status compare(pool *p, arm_pair pair, enum metric metric, const part *tasks, comparison *out);
+// The cells of the gradient ablation, from the published semi-gradient to the full gradient first.
+fgsf_status ablation_arms(pool *p, const group *g, const arm ***out, size_t *n);
 
 // ---- paper.c ------------------------------------------------------------------------------------
 
@@ -194,7 +250,8 @@ double paper_cumulative(const paper_values *ref, const group *g, const char *met
                         const char *task);
 double paper_return(const paper_values *ref, const group *g, const char *method, const char *task,
                     double *std);
-// Whether the arm trained for as many steps per task as the paper, so that a gap means something.
+// Whether the arm is a method of the paper, with nothing changed, and trained for as many steps per
+// task, so that a gap means something.
 bool paper_scale(const paper_values *ref, const group *g, const arm *a);
 double paper_milliseconds(const paper_values *ref, const char *method);
 // The authors' code as we ran it, mean over its seeds at the learning rate nearest to `lr`; NAN when
@@ -204,45 +261,51 @@ double code_value(const paper_values *ref, const char *env, const char *method, 
 
 // ---- plot.c -------------------------------------------------------------------------------------
 
+typedef struct exporter exporter;
+
+// A file of templates/, compiled in.
+typedef struct export_template {
+    const char *name, *text;
+} export_template;
+
+typedef struct template_value {
+    const char *key, *value;
+} template_value;
+
+extern const export_template export_templates[]; // ends with an empty row
+const char *template_text(const char *name);     // "" when there is none
+
 // One figure being written: its data go to csv, its gnuplot definitions to defs.
 typedef struct plot {
     FILE *csv, *defs;
     size_t rows;                 // of data; a figure without any is not made
     int width, height;           // pixels
     size_t seeds_min, seeds_max; // for the title; 0 when seeds do not apply
+    names series, panels;
+    look *looks; // (series)
+    const char *series_column, *panel_column, *panel_word;
 } plot;
 
+// Begins a row of data with the names of its series and panel, which are noted.
+fgsf_status plot_point(exporter *e, plot *f, const char *series, look how, const char *panel);
+void plot_interval(plot *f, fgsf_stats_interval y); // ",value,low,high"
 void plot_text(plot *f, const char *name, const char *value);
 void plot_number(plot *f, const char *name, double value);
 void plot_array(plot *f, const char *name, const char *const *values, size_t n);
-void plot_grid(plot *f, size_t panels, size_t columns, int panel_width, int panel_height);
+// Panels in rows of `columns`; call it when all points are written.
+void plot_grid(plot *f, size_t columns, int panel_width, int panel_height);
 void plot_seeds(plot *f, size_t seeds);
-// Declares the columns that name series and panels, and the panels with their titles.
-void plot_panels(plot *f, const char *series_column, const char *panel_column, const names *panels,
-                 const char *word);
-void plot_series(plot *f, const names *series, const names *colours);
-fgsf_status series_add(pool *p, names *series, names *colours, const char *name,
-                       const char *colour);
-void plot_interval_row(plot *f, fgsf_stats_interval y); // ",value,low,high"
+void csv_put_text(FILE *f, const char *text); // quoted where needed
+void csv_put_number(FILE *f, double x);       // empty for NAN
 
-// Bodies that several figures share; bodies.c says which definitions each one reads.
-extern const char body_curves[], body_bars[], body_intervals[], body_study[], body_scaling[];
-extern const char body_policy_map[], body_trajectories[];
-void plot_put_name(plot *f, const char *name); // of a series or panel, to the data
-void csv_put_text(FILE *f, const char *text);  // quoted where needed
-void csv_put_number(FILE *f, double x);        // empty for NAN
-
-// ---- export.c: what is made ---------------------------------------------------------------------
-
-typedef struct exporter exporter;
+// ---- what is made -------------------------------------------------------------------------------
 
 typedef struct figure {
     const char *name; // file name behind the group's; "" for the group's own
     unsigned needs;
     const char *caption;
     fgsf_status (*write)(exporter *e, const group *g, plot *f);
-    const char *body;   // gnuplot, run once per file format
-    const char *redraw; // the notebook's function that draws it again with matplotlib
+    const char *body; // the gnuplot template, and the notebook's function that draws it again
 } figure;
 
 // A figure or table that was written, in the order of the notebook.
@@ -262,22 +325,12 @@ struct exporter {
     size_t nmade;
 };
 
-// Two arms to compare.
-typedef struct arm_pair {
-    const arm *a, *b;
-} arm_pair;
-
-// The pairs worth a look: those that differ in the gradient alone, then fg-sfrql against the rest
-// (without it, everything against everything).
-fgsf_status pairs_of(exporter *e, const group *g, arm_pair **out, size_t *n);
-// One line of a figure with body_intervals, and its definitions.
-void plot_row(plot *f, const char *label, const char *quantity, fgsf_stats_interval y,
-              size_t seeds);
-void plot_rows(plot *f, const names *panels, const char *const *xlabels, const names *series,
-               const names *colours);
-
-// The cells of the gradient ablation, from the published semi-gradient to the full gradient first.
-fgsf_status ablation_arms(exporter *e, const group *g, const arm ***out, size_t *n);
+// One line of a figure with intervals, and its definitions; `zero` is as templates/intervals.gp says.
+fgsf_status plot_row(exporter *e, plot *f, const char *label, look how, const char *quantity,
+                     fgsf_stats_interval y, size_t seeds);
+void plot_rows(plot *f, const char *const *xlabels, int zero);
+// Rows of all shown metrics for these arms.
+fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n);
 
 extern const figure training_figures[]; // each ends with an empty row
 extern const figure evaluation_figures[];
@@ -290,6 +343,5 @@ fgsf_status gnuplot_run(exporter *e, const char *dir, const char *script);
 fgsf_status tables_write(exporter *e);
 fgsf_status notebook_write(exporter *e);
 fgsf_status made_add(exporter *e, artefact a);
-extern const char notebook_helpers[]; // Python of the notebook's first code cell
 
 #endif

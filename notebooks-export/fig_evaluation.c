@@ -1,77 +1,72 @@
-// Figures of evaluation: returns per task, interquartile means, performance profiles and the
-// probability that one method beats another.
+// Figures of scores: returns and success per task, all scores over all tasks, performance profiles and
+// paired differences. They compare, so arms with a single seed are left out.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export.h"
 
-#define TAUS 101
+// ---- per task -----------------------------------------------------------------------------------
 
-// ---- returns per task ---------------------------------------------------------------------------
-
-static void put_bar(plot *f, const arm *a, const scores *s, size_t task, fgsf_stats_interval y,
-                    double paper) {
-    plot_put_name(f, a->label);
-    fputc(',', f->csv);
-    plot_put_name(f, s->tasks.v[task]);
-    plot_interval_row(f, y);
+static fgsf_status put_bar(exporter *e, const group *g, plot *f, const arm *a, const scores *s,
+                           size_t task, enum metric metric, bool *any_paper) {
+    scores one;
+    fgsf_stats_interval y;
+    bool published = metric == RETURN && paper_scale(&e->paper, g, a);
+    const char *name = s->tasks.v[task];
+    double paper = published ? paper_return(&e->paper, g, a->method, name, NULL) : NAN;
+    TRY(scores_tasks(&e->pool, s, task, task + 1, &one));
+    TRY(mean_interval(&one, &y));
+    TRY(plot_point(e, f, a->label, a->look, name));
+    plot_interval(f, y);
     fprintf(f->csv, ",%zu,", s->s.seeds);
     csv_put_number(f->csv, paper);
     fputc(',', f->csv);
     csv_put_text(f->csv, s->protocol);
     fputc('\n', f->csv);
-    f->rows++;
+    *any_paper = *any_paper || !isnan(paper);
+    return FGSF_OK;
 }
 
-static fgsf_status write_bars(exporter *e, const group *g, plot *f, enum metric metric) {
-    names tasks = {0};
-    names series = {0};
-    names colours = {0};
+static fgsf_status write_bars(exporter *e, const group *g, plot *f, enum metric metric,
+                              const char *ylabel) {
     const char *label = NULL;
     bool any_paper = false;
+    f->panel_column = "task";
     fputs("method,task,mean,low,high,seeds,paper,protocol\n", f->csv);
     for (size_t i = 0; i < g->narms; i++) {
         const arm *a = &g->arms[i];
         scores s;
-        if (!arm_is_plain(a)) continue;
+        if (!a->shown) continue;
         TRY(scores_of(&e->pool, a, metric, &s));
-        if (s.s.seeds == 0) continue;
-        TRY(series_add(&e->pool, &series, &colours, a->label, a->colour));
+        if (s.s.seeds < 2) continue;
         plot_seeds(f, s.s.seeds);
         for (size_t k = 0; k < s.tasks.n; k++) {
-            scores one;
-            fgsf_stats_interval y;
-            double paper = paper_scale(&e->paper, g, a)
-                               ? paper_return(&e->paper, g, a->method, s.tasks.v[k], NULL)
-                               : NAN;
-            TRY(scores_task(&e->pool, &s, k, &one));
-            TRY(mean_interval(&one, &y));
-            TRY(names_add(&e->pool, &tasks, s.tasks.v[k]));
-            put_bar(f, a, &s, k, y, paper);
-            any_paper = any_paper || !isnan(paper);
+            TRY(put_bar(e, g, f, a, &s, k, metric, &any_paper));
         }
         if (!label) label = s.protocol;
         if (strcmp(label, s.protocol) != 0) label = "protocols differ, see the table";
     }
-    plot_panels(f, "method", "task", &tasks, "");
-    plot_series(f, &series, &colours);
     plot_text(f, "XLABEL", metric == ZERO_SHOT ? "held-out task, never trained on" : "task");
-    TRY(pool_printf(&e->pool, &label, "undiscounted return per episode (%s)", label ? label : ""));
+    TRY(pool_printf(&e->pool, &label, "%s (%s)", ylabel, label ? label : ""));
     plot_text(f, "YLABEL", label);
     plot_number(f, "PAPER", any_paper);
-    f->width = 260 + (int)(tasks.n * (series.n + 1)) * 15;
+    f->width = 260 + (int)(f->panels.n * (f->series.n + 1)) * 15;
     if (f->width < 860) f->width = 860;
     f->height = 500;
     return FGSF_OK;
 }
 
 static fgsf_status write_returns(exporter *e, const group *g, plot *f) {
-    return write_bars(e, g, f, RETURN);
+    return write_bars(e, g, f, RETURN, "undiscounted return per episode");
+}
+
+static fgsf_status write_success(exporter *e, const group *g, plot *f) {
+    return write_bars(e, g, f, SUCCESS, "share of episodes that reach the goal");
 }
 
 static fgsf_status write_zero_shot(exporter *e, const group *g, plot *f) {
-    return write_bars(e, g, f, ZERO_SHOT);
+    return write_bars(e, g, f, ZERO_SHOT, "undiscounted return per episode");
 }
 
 // ---- over all tasks -----------------------------------------------------------------------------
@@ -86,205 +81,196 @@ static double room_for(const names *list) {
     return 35.0 + 7.2 * (double)longest;
 }
 
-void plot_rows(plot *f, const names *panels, const char *const *xlabels, const names *series,
-               const names *colours) {
-    plot_panels(f, "method", "quantity", panels, "");
-    plot_series(f, series, colours);
-    plot_array(f, "XLABELS", xlabels, panels->n);
-    plot_number(f, "LEFT", room_for(series));
-    plot_grid(f, panels->n, panels->n, panels->n == 1 ? 560 : 380, 60 + 30 * (int)series->n);
-    f->width += (int)room_for(series);
+void plot_rows(plot *f, const char *const *xlabels, int zero) {
+    plot_array(f, "XLABELS", xlabels, f->panels.n);
+    plot_number(f, "LEFT", room_for(&f->series));
+    plot_number(f, "ZERO", zero);
+    plot_grid(f, f->panels.n > 3 ? (f->panels.n + 1) / 2 : 3, f->panels.n == 1 ? 560 : 330,
+              90 + 26 * (int)f->series.n);
+    f->width += (int)room_for(&f->series);
 }
 
-void plot_row(plot *f, const char *label, const char *quantity, fgsf_stats_interval y,
-              size_t seeds) {
-    plot_put_name(f, label);
-    fputc(',', f->csv);
-    plot_put_name(f, quantity);
-    plot_interval_row(f, y);
+fgsf_status plot_row(exporter *e, plot *f, const char *label, look how, const char *quantity,
+                     fgsf_stats_interval y, size_t seeds) {
+    TRY(plot_point(e, f, label, how, quantity));
+    plot_interval(f, y);
     fprintf(f->csv, ",%zu\n", seeds);
-    f->rows++;
-}
-
-static fgsf_status write_iqm(exporter *e, const group *g, plot *f) {
-    static const enum metric METRICS[] = {RETURN, ZERO_SHOT, CUMULATIVE};
-    static const char *const PANELS[] = {"trained tasks", "held-out tasks", "while training"};
-    static const char *const XLABELS[] = {"IQM of the return", "IQM of the return",
-                                          "IQM of the cumulative reward"};
-    const char *xlabels[3];
-    names panels = {0};
-    names series = {0};
-    names colours = {0};
-    fputs("method,quantity,mean,low,high,seeds\n", f->csv);
-    for (size_t k = 0; k < 3; k++) {
-        for (size_t i = 0; i < g->narms; i++) {
-            const arm *a = &g->arms[i];
-            fgsf_stats_interval y;
-            scores s;
-            if (!arm_is_plain(a)) continue;
-            TRY(scores_of(&e->pool, a, METRICS[k], &s));
-            if (s.s.seeds == 0) continue;
-            TRY(iqm_interval(&s, &y));
-            TRY(series_add(&e->pool, &series, &colours, a->label, a->colour));
-            TRY(names_add(&e->pool, &panels, PANELS[k]));
-            xlabels[panels.n - 1] = XLABELS[k];
-            plot_row(f, a->label, PANELS[k], y, s.s.seeds);
-            plot_seeds(f, s.s.seeds);
-        }
-    }
-    plot_rows(f, &panels, xlabels, &series, &colours);
-    plot_number(f, "REFERENCE", 0);
-    plot_number(f, "ZERO", 0);
     return FGSF_OK;
 }
 
-// Thresholds over the range that all methods' scores span.
-static fgsf_status find_taus(exporter *e, const group *g, enum metric metric, double *tau) {
-    double low = INFINITY;
-    double high = -INFINITY;
-    for (size_t i = 0; i < g->narms; i++) {
+// Whether the arms differ at all: where no goal ends an episode, all have the same number of steps.
+static fgsf_status any_differs(exporter *e, const arm *const *arms, size_t n, enum metric metric,
+                               bool *out) {
+    double first = NAN;
+    *out = false;
+    for (size_t i = 0; i < n; i++) {
         scores s;
-        if (!arm_is_plain(&g->arms[i])) continue;
-        TRY(scores_of(&e->pool, &g->arms[i], metric, &s));
+        TRY(scores_of(&e->pool, arms[i], metric, &s));
         for (size_t j = 0; j < s.s.seeds * s.s.tasks; j++) {
-            low = fmin(low, s.s.x[j]);
-            high = fmax(high, s.s.x[j]);
+            if (isnan(first)) first = s.s.x[j];
+            *out = *out || s.s.x[j] != first;
         }
     }
-    if (!(high > low)) high = low + 1.0;
-    for (size_t i = 0; i < TAUS; i++) tau[i] = low + (high - low) * (double)i / (TAUS - 1);
+    return FGSF_OK;
+}
+
+// A cell is named by what it changes, where that is recorded and short.
+static fgsf_status row_label(exporter *e, const arm *a, const char **out) {
+    const char *changed = a->cell ? arm_example(a)->changed : NULL;
+    bool told = changed && *changed && strlen(changed) <= 60;
+    *out = a->label;
+    if (!told) return FGSF_OK;
+    return pool_printf(&e->pool, out, "%s (%s)", a->label, changed);
+}
+
+fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n) {
+    static const char *const XLABELS[NSHOWN] = {"mean over tasks", "mean over tasks",
+                                                "mean over tasks", "mean over tasks",
+                                                "mean over tasks", "mean over tasks"};
+    fputs("method,quantity,mean,low,high,seeds\n", f->csv);
+    for (enum metric k = 0; k < NSHOWN; k++) {
+        bool differs = false;
+        TRY(any_differs(e, arms, n, k, &differs));
+        for (size_t i = 0; i < n && differs; i++) {
+            const char *label = NULL;
+            fgsf_stats_interval y;
+            scores s;
+            TRY(scores_of(&e->pool, arms[i], k, &s));
+            if (s.s.seeds < 2) continue;
+            TRY(mean_interval(&s, &y));
+            TRY(row_label(e, arms[i], &label));
+            TRY(plot_row(e, f, label, arms[i]->look, metric_title(k), y, s.s.seeds));
+            plot_seeds(f, s.s.seeds);
+        }
+    }
+    plot_rows(f, XLABELS, 0);
+    return FGSF_OK;
+}
+
+static fgsf_status write_scores(exporter *e, const group *g, plot *f) {
+    const arm **arms = NULL;
+    size_t n = 0;
+    TRY(pool_get(&e->pool, g->narms, sizeof *arms, &arms));
+    for (size_t i = 0; i < g->narms; i++) {
+        if (g->arms[i].shown) arms[n++] = &g->arms[i];
+    }
+    return plot_scores(e, f, arms, n);
+}
+
+// ---- profiles -----------------------------------------------------------------------------------
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Every score of the shown arms once, in order: between them the profiles are flat.
+static fgsf_status find_taus(exporter *e, const group *g, enum metric metric, double **tau,
+                             size_t *n) {
+    size_t distinct = 0;
+    *n = 0;
+    for (size_t i = 0; i < g->narms; i++) {
+        scores s;
+        if (!g->arms[i].shown) continue;
+        TRY(scores_of(&e->pool, &g->arms[i], metric, &s));
+        for (size_t j = 0; j < s.s.seeds * s.s.tasks && s.s.seeds > 1; j++) {
+            TRY(pool_push(&e->pool, tau, n, sizeof **tau));
+            (*tau)[*n - 1] = s.s.x[j];
+        }
+    }
+    if (*n) qsort(*tau, *n, sizeof **tau, compare_doubles);
+    for (size_t i = 0; i < *n; i++) {
+        if (i == 0 || (*tau)[i] > (*tau)[distinct - 1] + 1e-9) (*tau)[distinct++] = (*tau)[i];
+    }
+    *n = distinct;
+    return FGSF_OK;
+}
+
+// A step at every threshold: the fraction up to it, then the fraction above it.
+static fgsf_status put_profile(exporter *e, plot *f, const arm *a, const char *panel,
+                               const scores *s, const double *tau, size_t n) {
+    fgsf_stats_bootstrap_params params = {.resamples = 500, .level = 0.95};
+    fgsf_rng rng = fgsf_rng_make(0, FGSF_STREAM_STATS);
+    fgsf_stats_interval *y = NULL;
+    TRY(pool_get(&e->pool, n + 1, sizeof *y, &y));
+    y[0] = (fgsf_stats_interval){1, 1, 1};
+    TRY(fgsf_stats_profile(&s->s, tau, n, &params, &rng, y + 1));
+    for (size_t j = 0; j < 2 * n; j++) {
+        TRY(plot_point(e, f, a->label, a->look, panel));
+        fprintf(f->csv, ",%.9g", tau[j / 2]);
+        plot_interval(f, y[(j + 1) / 2]);
+        fprintf(f->csv, ",%zu\n", s->s.seeds);
+    }
     return FGSF_OK;
 }
 
 static fgsf_status write_profile(exporter *e, const group *g, plot *f) {
     static const char *const PANELS[] = {"trained tasks", "held-out tasks"};
     static const enum metric METRICS[] = {RETURN, ZERO_SHOT};
-    fgsf_stats_bootstrap_params params = {.resamples = 1000, .level = 0.95};
-    names panels = {0};
-    names series = {0};
-    names colours = {0};
-    double tau[TAUS];
-    fgsf_stats_interval y[TAUS];
+    static const char *const YLABELS[] = {"fraction of runs with a return above \xcf\x84",
+                                          "fraction of runs with a return above \xcf\x84"};
     fputs("method,quantity,tau,mean,low,high,seeds\n", f->csv);
     for (size_t k = 0; k < 2; k++) {
-        TRY(find_taus(e, g, METRICS[k], tau));
-        for (size_t i = 0; i < g->narms; i++) {
-            const arm *a = &g->arms[i];
+        double *tau = NULL;
+        size_t n = 0;
+        TRY(find_taus(e, g, METRICS[k], &tau, &n));
+        for (size_t i = 0; i < g->narms && n; i++) {
             scores s;
-            if (!arm_is_plain(a)) continue;
-            TRY(scores_of(&e->pool, a, METRICS[k], &s));
-            if (s.s.seeds == 0) continue;
-            fgsf_rng rng = fgsf_rng_make(0, FGSF_STREAM_STATS);
-            TRY(fgsf_stats_profile(&s.s, tau, TAUS, &params, &rng, y));
-            TRY(series_add(&e->pool, &series, &colours, a->label, a->colour));
-            TRY(names_add(&e->pool, &panels, PANELS[k]));
+            if (!g->arms[i].shown) continue;
+            TRY(scores_of(&e->pool, &g->arms[i], METRICS[k], &s));
+            if (s.s.seeds < 2) continue;
             plot_seeds(f, s.s.seeds);
-            for (size_t j = 0; j < TAUS; j++, f->rows++) {
-                plot_put_name(f, a->label);
-                fprintf(f->csv, ",%s,%.9g", PANELS[k], tau[j]);
-                plot_interval_row(f, y[j]);
-                fprintf(f->csv, ",%zu\n", s.s.seeds);
-            }
+            TRY(put_profile(e, f, &g->arms[i], PANELS[k], &s, tau, n));
         }
     }
-    plot_panels(f, "method", "quantity", &panels, "");
-    plot_series(f, &series, &colours);
     plot_text(f, "XCOLUMN", "tau");
     plot_number(f, "XSCALE", 1);
     plot_text(f, "XLABEL", "return \xcf\x84"); // tau
-    plot_text(f, "YLABEL", "fraction of runs with a return above \xcf\x84");
+    plot_array(f, "YLABELS", YLABELS, f->panels.n);
     plot_number(f, "PAPER", 0);
     plot_number(f, "MARK", -1);
     plot_number(f, "LOGX", 0);
     plot_number(f, "LOGY", 0);
-    plot_grid(f, panels.n, 2, panels.n == 1 ? 820 : 500, 340);
+    plot_grid(f, 2, f->panels.n == 1 ? 820 : 500, 340);
     return FGSF_OK;
 }
 
 // ---- one method against another -----------------------------------------------------------------
 
-static const arm *plain_arm(const group *g, const char *method) {
-    for (size_t i = 0; i < g->narms; i++) {
-        if (arm_is_plain(&g->arms[i]) && strcmp(g->arms[i].method, method) == 0) {
-            return &g->arms[i];
-        }
-    }
-    return NULL;
-}
-
-static fgsf_status put_pair(exporter *e, const arm *a, const arm *b, arm_pair **out, size_t *n) {
-    for (size_t i = 0; i < *n; i++) {
-        if ((*out)[i].a == a && (*out)[i].b == b) return FGSF_OK;
-    }
-    TRY(pool_push(&e->pool, out, n, sizeof **out));
-    (*out)[*n - 1] = (arm_pair){a, b};
-    return FGSF_OK;
-}
-
-fgsf_status pairs_of(exporter *e, const group *g, arm_pair **out, size_t *n) {
-    static const char *const GRADIENT[][2] = {{"fg-sfrql", "sfrql"}, {"fg-dqn", "dqn"}};
-    for (size_t i = 0; i < 2; i++) {
-        const arm *a = plain_arm(g, GRADIENT[i][0]);
-        const arm *b = plain_arm(g, GRADIENT[i][1]);
-        if (a && b) TRY(put_pair(e, a, b, out, n));
-    }
-    const arm *ours = plain_arm(g, "fg-sfrql");
-    for (size_t i = 0; i < g->narms; i++) {
-        const arm *a = &g->arms[i];
-        if (!arm_is_plain(a) || a == ours) continue;
-        if (ours) TRY(put_pair(e, ours, a, out, n));
-        for (size_t j = 0; j < i && !ours; j++) {
-            if (arm_is_plain(&g->arms[j])) TRY(put_pair(e, a, &g->arms[j], out, n));
-        }
-    }
-    return FGSF_OK;
-}
-
-static fgsf_status write_improvement(exporter *e, const group *g, plot *f) {
-    static const enum metric METRICS[] = {RETURN, ZERO_SHOT, CUMULATIVE};
-    static const char *const XLABELS[] = {"P(left beats right)", "P(left beats right)",
-                                          "P(left beats right)"};
-    names panels = {0};
-    names series = {0};
-    names colours = {0};
+static fgsf_status write_differences(exporter *e, const group *g, plot *f) {
+    static const char *const XLABELS[NSHOWN] = {"left less right", "left less right",
+                                                "left less right", "left less right",
+                                                "left less right", "left less right"};
     arm_pair *pairs = NULL;
     size_t n = 0;
-    TRY(pairs_of(e, g, &pairs, &n));
+    TRY(pairs_of(&e->pool, g, &pairs, &n));
     fputs("method,quantity,mean,low,high,seeds\n", f->csv);
-    for (size_t k = 0; k < 3; k++) {
+    for (enum metric k = 0; k < NSHOWN; k++) {
         for (size_t i = 0; i < n; i++) {
             const char *label = NULL;
-            fgsf_stats_interval y;
-            scores a;
-            scores b;
-            TRY(scores_of(&e->pool, pairs[i].a, METRICS[k], &a));
-            TRY(scores_of(&e->pool, pairs[i].b, METRICS[k], &b));
-            if (!scores_comparable(&a, &b)) continue;
-            size_t seeds = a.s.seeds < b.s.seeds ? a.s.seeds : b.s.seeds;
-            TRY(improvement_interval(&a, &b, &y));
-            TRY(pool_printf(&e->pool, &label, "%s > %s", pairs[i].a->label, pairs[i].b->label));
-            TRY(series_add(&e->pool, &series, &colours, label, pairs[i].b->colour));
-            TRY(names_add(&e->pool, &panels, metric_title(METRICS[k])));
-            plot_row(f, label, metric_title(METRICS[k]), y, seeds);
-            plot_seeds(f, seeds);
+            comparison c;
+            scores s;
+            TRY(scores_of(&e->pool, pairs[i].a, k, &s));
+            TRY(compare(&e->pool, pairs[i], k, &(part){"all", 0, s.tasks.n}, &c));
+            if (c.pairs < 2 || (c.difference.low == 0 && c.difference.high == 0)) continue;
+            TRY(pool_printf(&e->pool, &label, "%s - %s", pairs[i].a->label, pairs[i].b->label));
+            TRY(plot_row(e, f, label, pairs[i].b->look, metric_title(k), c.difference, c.pairs));
+            plot_seeds(f, c.pairs);
         }
     }
-    plot_rows(f, &panels, XLABELS, &series, &colours);
-    plot_number(f, "REFERENCE", 1);
-    plot_number(f, "AT", 0.5);
-    plot_number(f, "ZERO", 0);
+    plot_rows(f, XLABELS, -1);
     return FGSF_OK;
 }
 
 const figure evaluation_figures[] = {
-    {"evaluation", HAS_EVAL, "final evaluation, mean and 95 % interval", write_returns, body_bars,
-     "bars"},
+    {"scores", HAS_EVAL, "scores, mean over seeds and 95 % interval", write_scores, "intervals"},
+    {"success", HAS_EVAL, "success after training, mean and 95 % interval", write_success, "bars"},
+    {"evaluation", HAS_EVAL, "final evaluation, mean and 95 % interval", write_returns, "bars"},
     {"zero_shot", HAS_EVAL | HAS_HELD_OUT, "zero-shot return on held-out tasks", write_zero_shot,
-     body_bars, "bars"},
-    {"iqm", HAS_EVAL, "interquartile mean over seeds and tasks, 95 % interval", write_iqm,
-     body_intervals, "intervals"},
-    {"profile", HAS_EVAL, "performance profile", write_profile, body_curves, "curves"},
-    {"improvement", HAS_PAIRS, "probability of improvement, 95 % interval", write_improvement,
-     body_intervals, "intervals"},
+     "bars"},
+    {"profile", HAS_EVAL, "performance profile", write_profile, "curves"},
+    {"differences", HAS_PAIRS | HAS_EVAL, "differences, paired by seed, mean and 95 % interval",
+     write_differences, "intervals"},
     {0},
 };

@@ -6,55 +6,58 @@
 
 #include "export.h"
 
-static int compare_numbers(const void *a, const void *b) {
-    long i = strtol(*(const char *const *)a, NULL, 10);
-    long j = strtol(*(const char *const *)b, NULL, 10);
-    return (i > j) - (i < j);
-}
-
 // ---- policy map ---------------------------------------------------------------------------------
 
-static fgsf_status put_map_row(const csv *t, size_t row, const size_t *cols, plot *f,
+// What lies in a cell and its reward, from the columns kind and reward: "start", "goal" or a type of
+// object. Runs that are older than these columns have no marks.
+static fgsf_status put_mark_of(const csv *t, size_t row, plot *f) {
+    size_t kind = 0, reward = 0;
+    double value = NAN;
+    const char *what = "";
+    if (csv_find(t, "kind", &kind) && csv_find(t, "reward", &reward)) {
+        what = csv_text(t, row, kind);
+        TRY(csv_maybe(t, row, reward, &value));
+    }
+    bool is_object = *what && strspn(what, "0123456789") == strlen(what);
+    fprintf(f->csv, ",%s,", is_object ? "object" : what);
+    if (strcmp(what, "start") == 0) fputc('S', f->csv);
+    if (strcmp(what, "goal") == 0) fputs("G ", f->csv);
+    if (!isnan(value)) fprintf(f->csv, "%+.3g", value);
+    fputc('\n', f->csv);
+    return FGSF_OK;
+}
+
+static fgsf_status put_map_row(exporter *e, const csv *t, size_t row, const size_t *cols, plot *f,
                                double *size) {
     double at[4]; // row, col, action, prior
     double q = NAN;
+    const char *prior = csv_text(t, row, cols[4]);
     for (int k = 0; k < 4; k++) TRY(csv_number(t, row, cols[k + 1], &at[k]));
     TRY(csv_maybe(t, row, cols[5], &q));
     size[0] = fmax(size[0], at[0] + 1);
     size[1] = fmax(size[1], at[1] + 1);
-    plot_put_name(f, csv_text(t, row, cols[0]));
-    fprintf(f->csv, ",%g,%g,%g,%g,", at[0], at[1], at[2], at[3]);
+    TRY(plot_point(e, f, prior, palette((size_t)labs(strtol(prior, NULL, 10))),
+                   csv_text(t, row, cols[0])));
+    fprintf(f->csv, ",%g,%g,%g,", at[0], at[1], at[2]);
     csv_put_number(f->csv, q);
-    fputc('\n', f->csv);
-    f->rows++;
-    return FGSF_OK;
+    return put_mark_of(t, row, f);
 }
 
 static fgsf_status write_policy_map(exporter *e, const group *g, plot *f) {
     static const char *const COLUMNS[] = {"task", "row", "col", "action", "prior", "q"};
-    const csv *t = &arm_example(&g->arms[0])->policy_map;
-    names tasks = {0};
-    names priors = {0};
-    names colours = {0};
+    const run *r = arm_example(&g->arms[0]);
+    const csv *t = &r->policy_map;
     double size[2] = {1, 1};
     size_t cols[6];
     TRY(csv_need(t, COLUMNS, 6, cols));
-    fputs("task,row,col,action,prior,q\n", f->csv);
-    for (size_t row = 0; row < t->rows; row++) {
-        TRY(put_map_row(t, row, cols, f, size));
-        TRY(names_add(&e->pool, &tasks, csv_text(t, row, cols[0])));
-        TRY(names_add(&e->pool, &priors, csv_text(t, row, cols[4])));
-    }
-    qsort(priors.v, priors.n, sizeof *priors.v, compare_numbers);
-    for (size_t i = 0; i < priors.n; i++) {
-        TRY(pool_push(&e->pool, &colours.v, &colours.n, sizeof *colours.v));
-        colours.v[i] = palette((size_t)labs(strtol(priors.v[i], NULL, 10)));
-    }
-    plot_panels(f, "prior", "task", &tasks, "task ");
-    plot_series(f, &priors, &colours);
+    f->series_column = "prior";
+    f->panel_column = "task";
+    TRY(pool_printf(&e->pool, &f->panel_word, "seed %ld, task ", r->seed));
+    fputs("prior,task,row,col,action,q,kind,mark\n", f->csv);
+    for (size_t row = 0; row < t->rows; row++) TRY(put_map_row(e, t, row, cols, f, size));
     plot_number(f, "GRID_ROWS", size[0]);
     plot_number(f, "GRID_COLS", size[1]);
-    plot_grid(f, tasks.n, tasks.n > 4 ? 3 : 2, 350, 350);
+    plot_grid(f, f->panels.n > 4 ? 3 : 2, 350, 350);
     return FGSF_OK;
 }
 
@@ -74,80 +77,100 @@ static const struct {
       "#..#.#.....#", "##.#.#.#.###", "#..#...#...#", "############"}},
 };
 
-static void put_mark(plot *f, const char *kind, double x, double y) {
-    fprintf(f->csv, "%s,,0,0,%g,%g\n", kind, x, y);
+// The corners of what is drawn: every panel shows the same part of the plane, with equal axes.
+typedef struct frame {
+    double low[2], high[2];
+} frame;
+
+static void put_mark(plot *f, frame *seen, const char *kind, const char *task, double x, double y,
+                     double reach) {
+    const double at[2] = {x, y};
+    fprintf(f->csv, "%s,%s,0,0,%g,%g\n", kind, task, x, y);
+    for (int k = 0; k < 2; k++) seen->low[k] = fmin(seen->low[k], at[k] - reach);
+    for (int k = 0; k < 2; k++) seen->high[k] = fmax(seen->high[k], at[k] + reach);
 }
 
-static void put_walls(plot *f, const char *const *rows) {
+static void put_walls(plot *f, frame *seen, const char *const *rows) {
     size_t height = 0;
     while (rows[height]) height++;
     for (size_t r = 0; r < height; r++) {
         double width = (double)strlen(rows[r]);
         for (size_t c = 0; rows[r][c]; c++) {
             if (rows[r][c] != '#') continue;
-            put_mark(f, "wall", (double)c + 0.5 - width / 2, (double)height / 2 - (double)r - 0.5);
+            put_mark(f, seen, "wall", "", (double)c + 0.5 - width / 2,
+                     (double)height / 2 - (double)r - 0.5, 0.5);
         }
     }
 }
 
-// Walls of a known maze, or the four targets of the arm.
-static void put_scenery(plot *f, const group *g) {
+// Walls of a known maze, or the four targets of the arm, of which task k has the k-th.
+static void put_scenery(plot *f, frame *seen, const group *g) {
     static const double TARGETS[][2] = {{0.14, 0}, {-0.14, 0}, {0, 0.14}, {0, -0.14}};
+    static const char *const TASKS[] = {"0", "1", "2", "3"};
     for (size_t i = 0; i < sizeof MAZES / sizeof MAZES[0]; i++) {
-        if (g->layout && strcmp(g->layout, MAZES[i].layout) == 0) put_walls(f, MAZES[i].rows);
+        if (g->layout && strcmp(g->layout, MAZES[i].layout) == 0) {
+            put_walls(f, seen, MAZES[i].rows);
+        }
     }
     for (size_t i = 0; i < 4 && strcmp(g->env, "reacher") == 0; i++) {
-        put_mark(f, "mark", TARGETS[i][0], TARGETS[i][1]);
+        put_mark(f, seen, "mark", "", TARGETS[i][0], TARGETS[i][1], 0.02);
+        put_mark(f, seen, "goal", TASKS[i], TARGETS[i][0], TARGETS[i][1], 0.02);
     }
 }
 
-static fgsf_status put_paths(exporter *e, const arm *a, plot *f, int episodes, names *tasks) {
+static fgsf_status put_paths(exporter *e, const arm *a, plot *f, frame *seen, int episodes) {
     static const char *const COLUMNS[] = {"task", "episode", "t", "x", "y"};
     const csv *t = &arm_example(a)->trajectory;
-    size_t cols[5];
+    size_t cols[5], goal_x = 0, goal_y = 0;
     TRY(csv_need(t, COLUMNS, 5, cols));
+    bool goals = csv_find(t, "goal_x", &goal_x) && csv_find(t, "goal_y", &goal_y);
     for (size_t row = 0; row < t->rows; row++) {
-        double at[4]; // episode, t, x, y
+        const char *task = csv_text(t, row, cols[0]);
+        double at[4], goal[2] = {NAN, NAN}; // episode, t, x, y
         for (int k = 0; k < 4; k++) TRY(csv_number(t, row, cols[k + 1], &at[k]));
         if (at[0] >= episodes) continue;
-        TRY(names_add(&e->pool, tasks, csv_text(t, row, cols[0])));
-        plot_put_name(f, a->label);
-        fputc(',', f->csv);
-        plot_put_name(f, csv_text(t, row, cols[0]));
+        if (goals) TRY(csv_maybe(t, row, goal_x, &goal[0]));
+        if (goals) TRY(csv_maybe(t, row, goal_y, &goal[1]));
+        if (at[1] == 0 && !isnan(goal[0])) put_mark(f, seen, "goal", task, goal[0], goal[1], 0);
+        TRY(plot_point(e, f, a->label, a->look, task));
         fprintf(f->csv, ",%g,%g,%.6g,%.6g\n", at[0], at[1], at[2], at[3]);
-        f->rows++;
+        for (int k = 0; k < 2; k++) seen->low[k] = fmin(seen->low[k], at[k + 2]);
+        for (int k = 0; k < 2; k++) seen->high[k] = fmax(seen->high[k], at[k + 2]);
     }
     return FGSF_OK;
 }
 
 static fgsf_status write_trajectories(exporter *e, const group *g, plot *f) {
-    names tasks = {0};
-    names series = {0};
-    names colours = {0};
+    static const char *const EDGES[] = {"LOW_X", "LOW_Y", "HIGH_X", "HIGH_Y"};
+    frame seen = {{INFINITY, INFINITY}, {-INFINITY, -INFINITY}};
+    long seed = -1;
     bool is_arm = strcmp(g->env, "reacher") == 0;
     int episodes = is_arm ? 1 : 3; // the arm's tip never rests, so one path fills the picture
+    f->panel_column = "task";
     fputs("method,task,episode,t,x,y\n", f->csv);
-    put_scenery(f, g);
+    put_scenery(f, &seen, g);
     for (size_t i = 0; i < g->narms; i++) {
         const arm *a = &g->arms[i];
-        if (!arm_is_plain(a) || arm_example(a)->trajectory.rows == 0) continue;
-        TRY(series_add(&e->pool, &series, &colours, a->label, a->colour));
-        TRY(put_paths(e, a, f, episodes, &tasks));
+        if (!a->shown || arm_example(a)->trajectory.rows == 0) continue;
+        TRY(put_paths(e, a, f, &seen, episodes));
+        seed = arm_example(a)->seed;
     }
-    plot_panels(f, "method", "task", &tasks, "task ");
-    plot_series(f, &series, &colours);
+    TRY(pool_printf(&e->pool, &f->panel_word, "seed %ld, task ", seed));
     plot_text(f, "XLABEL", "x (m)");
     plot_text(f, "YLABEL", "y (m)");
     plot_number(f, "EPISODES", episodes);
     plot_number(f, "TIC", is_arm ? 0.1 : g->layout && strcmp(g->layout, "large") == 0 ? 2 : 1);
-    plot_grid(f, tasks.n, tasks.n > 4 ? 4 : 2, 330, 330);
+    double margin = 0.04 * fmax(seen.high[0] - seen.low[0], seen.high[1] - seen.low[1]);
+    for (int k = 0; k < 2; k++) plot_number(f, EDGES[k], seen.low[k] - margin);
+    for (int k = 0; k < 2; k++) plot_number(f, EDGES[k + 2], seen.high[k] + margin);
+    plot_grid(f, f->panels.n > 4 ? 4 : 2, 330, 330);
     return FGSF_OK;
 }
 
 const figure picture_figures[] = {
     {"policy_map", HAS_MAP, "greedy actions, coloured by the policy that GPI picked",
-     write_policy_map, body_policy_map, "policy_map"},
+     write_policy_map, "policy_map"},
     {"trajectories", HAS_TRAJECTORY, "paths of the first evaluation episodes", write_trajectories,
-     body_trajectories, "trajectories"},
+     "trajectories"},
     {0},
 };

@@ -37,8 +37,7 @@ static fgsf_status averaging_cells(exporter *e, const group *g, averaging_cell *
     return FGSF_OK;
 }
 
-static fgsf_status put_cell(exporter *e, plot *f, const averaging_cell *c, enum metric metric,
-                            names *panels, names *series) {
+static fgsf_status put_cell(exporter *e, plot *f, const averaging_cell *c, enum metric metric) {
     const char *panel = NULL;
     fgsf_stats_interval y;
     scores s;
@@ -46,118 +45,107 @@ static fgsf_status put_cell(exporter *e, plot *f, const averaging_cell *c, enum 
     if (s.s.seeds == 0) return FGSF_OK;
     TRY(mean_interval(&s, &y));
     TRY(pool_printf(&e->pool, &panel, "slip %g: %s", c->slip, metric_title(metric)));
-    TRY(names_add(&e->pool, panels, panel));
-    TRY(names_add(&e->pool, series, c->label));
     plot_seeds(f, s.s.seeds);
-    plot_put_name(f, c->label);
-    fprintf(f->csv, ",%s,%g,%ld", panel, c->slip, c->n);
-    plot_interval_row(f, y);
+    TRY(plot_point(e, f, c->label, palette(f->series.n), panel));
+    fprintf(f->csv, ",%g,%ld", c->slip, c->n);
+    plot_interval(f, y);
     fprintf(f->csv, ",%zu\n", s.s.seeds);
-    f->rows++;
+    return FGSF_OK;
+}
+
+// What is measured stands behind the colon of a panel's name, or is all of it.
+static fgsf_status put_ylabels(exporter *e, plot *f) {
+    const char **ylabels = NULL;
+    TRY(pool_get(&e->pool, f->panels.n, sizeof *ylabels, &ylabels));
+    for (size_t i = 0; i < f->panels.n; i++) {
+        const char *colon = strstr(f->panels.v[i], ": ");
+        ylabels[i] = colon ? colon + 2 : f->panels.v[i];
+    }
+    plot_array(f, "YLABELS", ylabels, f->panels.n);
     return FGSF_OK;
 }
 
 static fgsf_status write_averaging(exporter *e, const group *g, plot *f) {
-    static const enum metric METRICS[] = {CUMULATIVE, RETURN, ZERO_SHOT};
     averaging_cell *cells = NULL;
-    names panels = {0};
-    names series = {0};
-    names colours = {0};
-    names ylabels = {0};
     size_t n = 0;
     size_t slips = 0;
     TRY(averaging_cells(e, g, &cells, &n));
     fputs("method,quantity,slip,n,mean,low,high,seeds\n", f->csv);
-    for (size_t k = 0; k < 3; k++) {
-        for (size_t i = 0; i < n; i++) {
-            TRY(put_cell(e, f, &cells[i], METRICS[k], &panels, &series));
-        }
-        if (k == 0) slips = panels.n;
+    for (enum metric k = 0; k < NSHOWN; k++) {
+        for (size_t i = 0; i < n; i++) TRY(put_cell(e, f, &cells[i], k));
+        if (k == 0) slips = f->panels.n;
     }
-    for (size_t i = 0; i < series.n; i++) {
-        TRY(pool_push(&e->pool, &colours.v, &colours.n, sizeof *colours.v));
-        colours.v[i] = palette(i);
-    }
-    for (size_t i = 0; i < panels.n; i++) {
-        TRY(pool_push(&e->pool, &ylabels.v, &ylabels.n, sizeof *ylabels.v));
-        ylabels.v[i] = strchr(panels.v[i], ':') + 2;
-    }
-    plot_panels(f, "method", "quantity", &panels, "");
-    plot_series(f, &series, &colours);
+    TRY(put_ylabels(e, f));
     plot_text(f, "XCOLUMN", "n");
     plot_text(f, "XLABEL", "N, next states averaged per pair");
-    plot_array(f, "YLABELS", ylabels.v, ylabels.n);
-    plot_grid(f, panels.n, slips > 1 ? slips : 3, 380, 300); // a column each, or one row
+    plot_number(f, "LOGX", 0);
+    plot_number(f, "SHIFT", 0.2);
+    plot_grid(f, slips > 1 ? slips : 3, 380, 300); // a column each, or one row
     return FGSF_OK;
 }
 
-// ---- gradient ablation --------------------------------------------------------------------------
-
-// From the published semi-gradient to the published full gradient, one ingredient at a time; the
-// other cells follow in the order of their names.
-static size_t ablation_rank(const char *cell) {
-    static const char *const PATH[] = {"A0", "C2", "C1", "B0", "B3", "B1", "A1"};
-    size_t n = sizeof PATH / sizeof PATH[0];
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(PATH[i], cell) == 0) return i;
-    }
-    return n;
-}
-
-static int compare_arms(const void *a, const void *b) {
-    const arm *x = *(const arm *const *)a;
-    const arm *y = *(const arm *const *)b;
-    size_t i = ablation_rank(x->cell);
-    size_t j = ablation_rank(y->cell);
-    if (i != j) return i < j ? -1 : 1;
-    int order = strcmp(x->cell, y->cell);
-    return order ? order : strcmp(x->method, y->method);
-}
-
-fgsf_status ablation_arms(exporter *e, const group *g, const arm ***out, size_t *n) {
-    for (size_t i = 0; i < g->narms; i++) {
-        const arm *a = &g->arms[i];
-        const char *estimator = NULL;
-        double slip = 0;
-        long count = 0;
-        if (a->nruns == 0 || !a->cell) continue;
-        if (cell_is_averaging(a->cell, &slip, &count, &estimator)) continue;
-        TRY(pool_push(&e->pool, out, n, sizeof **out));
-        (*out)[*n - 1] = a;
-    }
-    if (*n) qsort(*out, *n, sizeof **out, compare_arms);
-    return FGSF_OK;
-}
+// ---- cells --------------------------------------------------------------------------------------
 
 static fgsf_status write_ablation(exporter *e, const group *g, plot *f) {
-    static const enum metric METRICS[] = {CUMULATIVE, RETURN, ZERO_SHOT};
     const arm **arms = NULL;
-    const char *xlabels[3];
-    names panels = {0};
-    names series = {0};
-    names colours = {0};
     size_t n = 0;
-    TRY(ablation_arms(e, g, &arms, &n));
-    fputs("method,quantity,mean,low,high,seeds\n", f->csv);
-    for (size_t k = 0; k < 3; k++) {
+    TRY(ablation_arms(&e->pool, g, &arms, &n));
+    return n < 2 ? FGSF_OK : plot_scores(e, f, arms, n);
+}
+
+// One point of a dial: hard100-rate3e-4 is the series "sfrql hard100" at 3e-4 of "rate".
+static fgsf_status put_setting(exporter *e, plot *f, const arm *a, enum metric metric, size_t stem,
+                               double value, bool both) {
+    const char *dial = a->cell + stem, *label = NULL, *panel = NULL;
+    fgsf_stats_interval y;
+    scores s;
+    TRY(scores_of(&e->pool, a, metric, &s));
+    if (s.s.seeds == 0) return FGSF_OK;
+    TRY(mean_interval(&s, &y));
+    while (dial > a->cell && dial[-1] != '-') dial--;
+    int kind = dial > a->cell ? (int)(dial - a->cell) - 1 : 0;
+    TRY(pool_printf(&e->pool, &label, "%s%s%.*s", a->method, kind ? " " : "", kind, a->cell));
+    bool is_dqn = strstr(a->method, "dqn") != NULL;
+    TRY(pool_printf(&e->pool, &panel, "%s%s", both ? is_dqn ? "DQN: " : "SF: " : "",
+                    metric_title(metric)));
+    plot_seeds(f, s.s.seeds);
+    TRY(plot_point(e, f, label, a->look, panel));
+    fprintf(f->csv, ",%.9g", value);
+    plot_interval(f, y);
+    fprintf(f->csv, ",%zu\n", s.s.seeds);
+    return FGSF_OK;
+}
+
+static fgsf_status write_dial(exporter *e, const group *g, plot *f) {
+    const arm **arms = NULL;
+    const char *word = NULL;
+    double low = INFINITY, high = -INFINITY;
+    bool families[2] = {false, false};
+    size_t n = 0;
+    TRY(ablation_arms(&e->pool, g, &arms, &n));
+    fputs("method,quantity,x,mean,low,high,seeds\n", f->csv);
+    for (size_t i = 0; i < n; i++) families[strstr(arms[i]->method, "dqn") != NULL] = true;
+    for (int k = 0; k < 2 * NSHOWN; k++) { // the panels of SF, then those of DQN
         for (size_t i = 0; i < n; i++) {
-            const char *label = NULL;
-            fgsf_stats_interval y;
-            scores s;
-            TRY(scores_of(&e->pool, arms[i], METRICS[k], &s));
-            if (s.s.seeds == 0) continue;
-            TRY(mean_interval(&s, &y));
-            TRY(pool_printf(&e->pool, &label, "%s  %s", arms[i]->cell, arms[i]->method));
-            TRY(series_add(&e->pool, &series, &colours, label, arms[i]->colour));
-            TRY(names_add(&e->pool, &panels, metric_title(METRICS[k])));
-            xlabels[panels.n - 1] = "mean over tasks";
-            plot_row(f, label, metric_title(METRICS[k]), y, s.s.seeds);
-            plot_seeds(f, s.s.seeds);
+            size_t stem = 0;
+            double value = 0;
+            bool is_dqn = strstr(arms[i]->method, "dqn") != NULL;
+            if (is_dqn != (k >= NSHOWN) || !cell_is_dial(arms[i]->cell, &stem, &value)) continue;
+            TRY(put_setting(e, f, arms[i], k % NSHOWN, stem, value, families[0] && families[1]));
+            low = fmin(low, value);
+            high = fmax(high, value);
+            size_t from = stem;
+            while (from > 0 && arms[i]->cell[from - 1] != '-') from--;
+            TRY(pool_printf(&e->pool, &word, "%.*s", (int)(stem - from), arms[i]->cell + from));
         }
     }
-    plot_rows(f, &panels, xlabels, &series, &colours);
-    plot_number(f, "REFERENCE", 0);
-    plot_number(f, "ZERO", 0);
+    if (!(high > low)) f->rows = 0; // one value is no dial
+    TRY(put_ylabels(e, f));
+    plot_text(f, "XCOLUMN", "x");
+    plot_text(f, "XLABEL", word ? word : "");
+    plot_number(f, "LOGX", low > 0 && high / low >= 10);
+    plot_number(f, "SHIFT", (high - low) / 80);
+    plot_grid(f, 3, 380, 300);
     return FGSF_OK;
 }
 
@@ -168,33 +156,23 @@ static fgsf_status write_overhead(exporter *e, const group *g, plot *f) {
     static const char *const XLABELS[] = {"milliseconds, median to 99th percentile",
                                           "GFLOP/s of the step / GFLOP/s of sgemm"};
     static const char *const PANELS[] = {"time per training step", "efficiency"};
-    names panels = {.v = (const char **)PANELS, .n = 2};
-    names series = {0};
-    names colours = {0};
     const csv *t = g->source;
     size_t cols[4];
     TRY(csv_need(t, COLUMNS, 4, cols));
     fputs("method,quantity,mean,low,high,seeds\n", f->csv);
     for (size_t row = 0; row < t->rows; row++) {
         const char *method = csv_text(t, row, cols[0]);
-        double median = 0;
-        double p99 = 0;
-        double efficiency = 0;
-        TRY(csv_number(t, row, cols[1], &median));
-        TRY(csv_number(t, row, cols[2], &p99));
-        TRY(csv_maybe(t, row, cols[3], &efficiency));
-        if (names_find(&series, method, NULL)) {
+        look how = method_look(method);
+        double at[3]; // median, 99th percentile, efficiency
+        for (int k = 0; k < 2; k++) TRY(csv_number(t, row, cols[k + 1], &at[k]));
+        TRY(csv_maybe(t, row, cols[3], &at[2]));
+        if (names_find(&f->series, method, NULL)) {
             TRY(pool_printf(&e->pool, &method, "%s (line %zu)", method, t->line[row]));
         }
-        TRY(series_add(&e->pool, &series, &colours, method,
-                       method_colour(csv_text(t, row, cols[0]))));
-        plot_row(f, method, PANELS[0], (fgsf_stats_interval){median, median, p99}, 0);
-        plot_row(f, method, PANELS[1], (fgsf_stats_interval){efficiency, efficiency, efficiency},
-                 0);
+        TRY(plot_row(e, f, method, how, PANELS[0], (fgsf_stats_interval){at[0], at[0], at[1]}, 0));
+        TRY(plot_row(e, f, method, how, PANELS[1], (fgsf_stats_interval){at[2], at[2], at[2]}, 0));
     }
-    plot_rows(f, &panels, XLABELS, &series, &colours);
-    plot_number(f, "REFERENCE", 0);
-    plot_number(f, "ZERO", 1);
+    plot_rows(f, XLABELS, 1);
     return FGSF_OK;
 }
 
@@ -216,9 +194,12 @@ static const quantity QUANTITIES[] = {
 };
 #define NQUANTITIES (sizeof QUANTITIES / sizeof QUANTITIES[0])
 
-static void put_point(plot *f, const char *series, const quantity *q, double x, double ratio) {
-    fprintf(f->csv, "%s,%s,%.9g,%.9g\n", series, q->panel, x, ratio);
-    f->rows++;
+static fgsf_status put_point(exporter *e, plot *f, bool linear, const quantity *q, double x,
+                             double ratio) {
+    TRY(plot_point(e, f, linear ? "linear growth" : "training step",
+                   linear ? (look){"#444444", 2} : palette(0), q->panel));
+    fprintf(f->csv, ",%.9g,%.9g\n", x, ratio);
+    return FGSF_OK;
 }
 
 // Writes times as multiples of the first, *unit, which stays 0 when there is none, and how they
@@ -241,21 +222,17 @@ static fgsf_status put_quantity(exporter *e, const csv *t, plot *f, const quanti
             start = x;
             *unit = y;
         }
-        put_point(f, "training step", q, x, y / *unit);
+        TRY(put_point(e, f, false, q, x, y / *unit));
         TRY(pool_printf(&e->pool, tics, "%s%s%.9g", *tics, **tics ? " " : "", x));
         if (q->log) *top = fmax(*top, fmax(x / start, y / *unit));
     }
     if (*unit == 0) return FGSF_OK;
-    put_point(f, "linear growth", q, start, 1);
-    put_point(f, "linear growth", q, x, q->log ? x / start : y / *unit);
-    return FGSF_OK;
+    TRY(put_point(e, f, true, q, start, 1));
+    return put_point(e, f, true, q, x, q->log ? x / start : y / *unit);
 }
 
 static fgsf_status write_scaling(exporter *e, const group *g, plot *f) {
-    static const char *const SERIES[] = {"training step", "linear growth"};
-    names series = {.v = (const char **)SERIES, .n = 2};
-    names colours = {.v = (const char *[]){palette(0), "#444444"}, .n = 2};
-    names panels = {0};
+    size_t n = 0;
     const char *xlabels[NQUANTITIES];
     const char *ylabels[NQUANTITIES];
     const char *tics[NQUANTITIES];
@@ -267,18 +244,15 @@ static fgsf_status write_scaling(exporter *e, const group *g, plot *f) {
         double unit = 0;
         TRY(put_quantity(e, g->source, f, q, &unit, &top, &values));
         if (unit == 0) continue;
-        TRY(pool_printf(&e->pool, &ylabels[panels.n], "step time / %.2f ms", unit));
-        xlabels[panels.n] = q->xlabel;
-        tics[panels.n] = q->log ? values : "";
-        TRY(names_add(&e->pool, &panels, q->panel));
+        TRY(pool_printf(&e->pool, &ylabels[n], "step time / %.2f ms", unit));
+        xlabels[n] = q->xlabel;
+        tics[n++] = q->log ? values : "";
     }
-    plot_panels(f, "method", "quantity", &panels, "");
-    plot_series(f, &series, &colours);
-    plot_array(f, "XLABELS", xlabels, panels.n);
-    plot_array(f, "YLABELS", ylabels, panels.n);
-    plot_array(f, "XTICS", tics, panels.n);
+    plot_array(f, "XLABELS", xlabels, n);
+    plot_array(f, "YLABELS", ylabels, n);
+    plot_array(f, "XTICS", tics, n);
     plot_number(f, "TOP", top);
-    plot_grid(f, panels.n, 3, 350, 280);
+    plot_grid(f, 3, 350, 280);
     return FGSF_OK;
 }
 
@@ -297,50 +271,43 @@ static const char *note_or(const csv *t, const char *key, const char *otherwise)
 static fgsf_status write_theory(exporter *e, const group *g, plot *f) {
     static const char *const COLUMNS[] = {"series", "x", "y"};
     const csv *t = g->source;
-    names panels = {0};
-    names series = {0};
-    names colours = {0};
     size_t cols[3];
     double low[2] = {INFINITY, INFINITY};
     double high[2] = {-INFINITY, -INFINITY};
     TRY(csv_need(t, COLUMNS, 3, cols));
-    TRY(names_add(&e->pool, &panels, g->name));
     fputs("method,quantity,x,mean,low,high\n", f->csv);
-    for (size_t row = 0; row < t->rows; row++, f->rows++) {
+    for (size_t row = 0; row < t->rows; row++) {
         const char *name = csv_text(t, row, cols[0]);
         double at[2];
         TRY(csv_number(t, row, cols[1], &at[0]));
         TRY(csv_maybe(t, row, cols[2], &at[1]));
-        TRY(series_add(&e->pool, &series, &colours, name, palette(series.n)));
         for (int k = 0; k < 2; k++) low[k] = fmin(low[k], at[k]);
         for (int k = 0; k < 2; k++) high[k] = fmax(high[k], at[k]);
-        plot_put_name(f, name);
-        fprintf(f->csv, ",%s,%.9g", g->name, at[0]);
-        plot_interval_row(f, (fgsf_stats_interval){at[1], at[1], at[1]});
+        TRY(plot_point(e, f, name, palette(f->series.n), g->name));
+        fprintf(f->csv, ",%.9g", at[0]);
+        plot_interval(f, (fgsf_stats_interval){at[1], at[1], at[1]});
         fputc('\n', f->csv);
     }
-    plot_panels(f, "method", "quantity", &panels, "");
-    plot_series(f, &series, &colours);
     plot_text(f, "XCOLUMN", "x");
     plot_number(f, "XSCALE", 1);
     plot_text(f, "XLABEL", note_or(t, "x", "x"));
-    plot_text(f, "YLABEL", note_or(t, "y", "y"));
+    plot_array(f, "YLABELS", (const char *const[]){note_or(t, "y", "y")}, 1);
     plot_number(f, "LOGX", wants_log(low[0], high[0]));
     plot_number(f, "LOGY", wants_log(low[1], high[1]));
     plot_number(f, "PAPER", 0);
-    plot_number(f, "MARK", f->rows <= 30 * series.n ? 7 : -1);
-    plot_grid(f, 1, 1, 860, 340);
+    plot_number(f, "MARK", f->rows <= 30 * f->series.n ? 7 : -1);
+    plot_grid(f, 1, 860, 340);
     return FGSF_OK;
 }
 
 const figure study_figures[] = {
     {"averaging", HAS_AVERAGING, "averaging over next states, mean and 95 % interval",
-     write_averaging, body_study, "study"},
-    {"ablation", HAS_ABLATION, "gradient ablation, mean and 95 % interval", write_ablation,
-     body_intervals, "intervals"},
-    {"", HAS_OVERHEAD, "cost of a training step", write_overhead, body_intervals, "intervals"},
+     write_averaging, "study"},
+    {"dial", HAS_DIAL, "one setting varied, mean and 95 % interval", write_dial, "study"},
+    {"ablation", HAS_ABLATION, "cells, mean and 95 % interval", write_ablation, "intervals"},
+    {"", HAS_OVERHEAD, "cost of a training step", write_overhead, "intervals"},
     {"", HAS_SCALING, "time of a training step against the sizes of the problem", write_scaling,
-     body_scaling, "scaling"},
-    {"", HAS_CURVE, "numerical check of the theory", write_theory, body_curves, "curves"},
+     "scaling"},
+    {"", HAS_CURVE, "numerical check of the theory", write_theory, "curves"},
     {0},
 };

@@ -4,32 +4,39 @@
 
 #include "export.h"
 
-// The methods in the order of every legend, their names in the paper's figures, and one colour each
-// for all figures: Okabe and Ito's palette, which colour-blind readers can tell apart.
+// The methods in the order of every legend, their names in the paper's figures, and one look each for
+// all figures: Okabe and Ito's palette, which colour-blind readers can tell apart, and dashes for
+// semi-gradients.
 static const struct {
-    const char *name, *paper, *colour;
+    const char *name, *paper;
+    look look;
 } METHODS[] = {
-    {"dqn", "DQN", "#E69F00"},
-    {"fg-dqn", "FGDQN", "#D55E00"},
-    {"sfrql", "SFDQN", "#56B4E9"},
-    {"fg-sfrql", "FGSFDQN", "#0072B2"},
-    {"fg-sfrql-random", "alg2", "#009E73"},
-    {"fg-sfrql-average", "alg3", "#CC79A7"},
-    {"fg-sfrql-seq-average", "AvgFGSFDQN", "#000000"},
+    {"dqn", "DQN", {"#E69F00", 2}},
+    {"fg-dqn", "FGDQN", {"#D55E00", 1}},
+    {"sfrql", "SFDQN", {"#56B4E9", 2}},
+    {"fg-sfrql", "FGSFDQN", {"#0072B2", 1}},
+    {"fg-sfrql-random", "alg2", {"#009E73", 3}},
+    {"fg-sfrql-average", "alg3", {"#CC79A7", 4}},
+    {"fg-sfrql-seq-average", "AvgFGSFDQN", {"#000000", 5}},
 };
 #define NMETHODS (sizeof METHODS / sizeof METHODS[0])
 
-static const char *const PALETTE[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                      "#E69F00", "#56B4E9", "#000000", "#999999"};
+// Cells with a target network or part of the gradient, whatever the method.
+static const struct {
+    const char *word;
+    look look;
+} CELLS[] = {{"hard", {"#000000", 4}}, {"polyak", {"#666666", 5}}, {"mix", {"#009E73", 3}}};
+
+static const look PALETTE[] = {{"#0072B2", 1}, {"#D55E00", 2}, {"#009E73", 3}, {"#CC79A7", 4},
+                               {"#E69F00", 5}, {"#56B4E9", 1}, {"#000000", 2}, {"#999999", 3}};
+
+// With more arms than this, cells are left to the figures of their study.
+#define MAX_SHOWN 8
 
 static size_t method_rank(const char *method) {
     size_t i = 0;
     while (i < NMETHODS && strcmp(METHODS[i].name, method) != 0) i++;
     return i;
-}
-
-bool arm_is_plain(const arm *a) {
-    return a->nruns > 0 && !a->cell;
 }
 
 const run *arm_example(const arm *a) {
@@ -42,9 +49,16 @@ const char *method_name(size_t i) {
     return i < NMETHODS ? METHODS[i].name : NULL;
 }
 
-const char *method_colour(const char *method) {
+look method_look(const char *method) {
     size_t i = method_rank(method);
-    return i < NMETHODS ? METHODS[i].colour : "#999999";
+    return i < NMETHODS ? METHODS[i].look : (look){"#999999", 1};
+}
+
+static look arm_look(const char *method, const char *cell) {
+    for (size_t i = 0; cell && i < sizeof CELLS / sizeof CELLS[0]; i++) {
+        if (strncmp(cell, CELLS[i].word, strlen(CELLS[i].word)) == 0) return CELLS[i].look;
+    }
+    return method_look(method);
 }
 
 const char *method_paper_name(const char *method) {
@@ -52,7 +66,7 @@ const char *method_paper_name(const char *method) {
     return i < NMETHODS ? METHODS[i].paper : NULL;
 }
 
-const char *palette(size_t i) {
+look palette(size_t i) {
     return PALETTE[i % (sizeof PALETTE / sizeof PALETTE[0])];
 }
 
@@ -71,6 +85,37 @@ bool cell_is_averaging(const char *cell, double *slip, long *n, const char **est
     return true;
 }
 
+bool cell_is_dial(const char *cell, size_t *stem, double *value) {
+    char *end = NULL;
+    size_t letters = 0; // right before the number; two or fewer are a label such as B0
+    for (*stem = 0; cell && cell[*stem]; (*stem)++) {
+        if (letters > 2 && strchr("0123456789", cell[*stem])) {
+            *value = strtod(cell + *stem, &end);
+            if (*end == '\0') return true;
+        }
+        letters = strchr("0123456789.-", cell[*stem]) ? 0 : letters + 1;
+    }
+    return false;
+}
+
+int cell_compare(const char *a, const char *b) {
+    while (*a && *b) {
+        if (strchr("0123456789", *a) && strchr("0123456789", *b)) {
+            char *end_a = NULL, *end_b = NULL;
+            double x = strtod(a, &end_a), y = strtod(b, &end_b);
+            if (x != y) return x < y ? -1 : 1;
+            a = end_a;
+            b = end_b;
+        } else if (*a != *b) {
+            break;
+        } else {
+            a++;
+            b++;
+        }
+    }
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
 static const char *text_or_empty(const char *text) {
     return text ? text : "";
 }
@@ -85,7 +130,7 @@ static int compare_runs(const void *a, const void *b) {
     size_t j = method_rank(y->method);
     if (order == 0) order = (i > j) - (i < j);
     if (order == 0) order = strcmp(x->method, y->method);
-    if (order == 0) order = strcmp(text_or_empty(x->cell), text_or_empty(y->cell));
+    if (order == 0) order = cell_compare(text_or_empty(x->cell), text_or_empty(y->cell));
     if (order == 0) order = (x->seed > y->seed) - (x->seed < y->seed);
     return order;
 }
@@ -110,12 +155,17 @@ static bool has_held_out(const csv *eval) {
 }
 
 static unsigned data_of(const run *r) {
-    double slip = 0;
+    double value = 0;
     long n = 0;
+    size_t stem = 0;
     const char *estimator = NULL;
-    if (cell_is_averaging(r->cell, &slip, &n, &estimator)) return HAS_AVERAGING;
-    if (r->cell) return HAS_ABLATION;
-    return (r->train.rows ? HAS_TRAIN : 0u) | (r->eval.rows ? HAS_EVAL : 0u) |
+    unsigned study = 0;
+    if (cell_is_averaging(r->cell, &value, &n, &estimator) && n > 1) {
+        study = HAS_AVERAGING;
+    } else if (r->cell) {
+        study = HAS_ABLATION | (cell_is_dial(r->cell, &stem, &value) ? HAS_DIAL : 0u);
+    }
+    return study | (r->train.rows ? HAS_TRAIN : 0u) | (r->eval.rows ? HAS_EVAL : 0u) |
            (has_held_out(&r->eval) ? HAS_HELD_OUT : 0u) |
            (r->trajectory.rows ? HAS_TRAJECTORY : 0u);
 }
@@ -126,9 +176,21 @@ static fgsf_status add_arm(pool *p, group *g, const run *r) {
     *a = (arm){.method = r->method,
                .cell = r->cell,
                .label = r->method,
-               .colour = method_colour(r->method)};
+               .look = arm_look(r->method, r->cell)};
     if (r->cell) TRY(pool_printf(p, &a->label, "%s@%s", r->method, r->cell));
     return FGSF_OK;
+}
+
+// Runs that are averaged or compared must have the same settings; cells may differ from each other.
+static fgsf_status check_same(const run *a, const run *b) {
+    const char *preset_a = text_or_empty(a->preset), *preset_b = text_or_empty(b->preset);
+    if (!a->changed || !b->changed) return FGSF_OK; // not recorded
+    if (strcmp(a->changed, b->changed) == 0 && strcmp(preset_a, preset_b) == 0) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_INVALID,
+                     "%s (%s%s%s) and %s (%s%s%s) have different settings and cannot be compared: "
+                     "keep them in folders of their own, or run them as cells of one study",
+                     a->dir, preset_a, *a->changed ? ", " : "", a->changed, b->dir, preset_b,
+                     *b->changed ? ", " : "", b->changed);
 }
 
 static fgsf_status add_run(pool *p, group *g, run *r) {
@@ -143,6 +205,8 @@ static fgsf_status add_run(pool *p, group *g, run *r) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s seed %ld is the same run as in %s", r->dir,
                          a->label, r->seed, a->runs[a->nruns - 1]->dir);
     }
+    const run *before = a->nruns ? a->runs[a->nruns - 1] : NULL;
+    if (before) TRY(check_same(before, r));
     TRY(pool_push(p, &a->runs, &a->nruns, sizeof *a->runs));
     a->runs[a->nruns - 1] = r;
     g->has |= data_of(r);
@@ -165,6 +229,26 @@ static fgsf_status new_group(pool *p, group **list, size_t *n, group g) {
     return FGSF_OK;
 }
 
+// Refuses methods with different settings, decides which arms the general figures show, and says what
+// the group is about.
+static fgsf_status finish_group(pool *p, group *g) {
+    const run *first = NULL;
+    size_t shown = 0;
+    for (size_t i = 0; i < g->narms; i++) {
+        arm *a = &g->arms[i];
+        a->shown = a->nruns > 0 && (!a->cell || g->narms <= MAX_SHOWN);
+        shown += a->shown;
+        if (a->nruns == 0 || a->cell) continue;
+        if (first) TRY(check_same(first, arm_example(a)));
+        if (!first) first = arm_example(a);
+    }
+    if (shown >= 2) g->has |= HAS_PAIRS;
+    if (!first || !first->preset) return FGSF_OK;
+    bool changed = first->changed && *first->changed;
+    return pool_printf(p, &g->about, "%s%s%s", first->preset, changed ? ", " : "",
+                       changed ? first->changed : "");
+}
+
 static fgsf_status env_groups(pool *p, const corpus *c, group **list, size_t *n) {
     run **order = NULL;
     TRY(pool_get(p, c->nruns, sizeof *order, &order));
@@ -178,13 +262,7 @@ static fgsf_status env_groups(pool *p, const corpus *c, group **list, size_t *n)
         }
         TRY(add_run(p, &(*list)[*n - 1], order[i]));
     }
-    for (size_t i = 0; i < *n; i++) {
-        size_t plain = 0;
-        for (size_t j = 0; j < (*list)[i].narms; j++) {
-            plain += arm_is_plain(&(*list)[i].arms[j]);
-        }
-        if (plain >= 2) (*list)[i].has |= HAS_PAIRS;
-    }
+    for (size_t i = 0; i < *n; i++) TRY(finish_group(p, &(*list)[i]));
     return FGSF_OK;
 }
 
@@ -194,7 +272,9 @@ static fgsf_status map_groups(pool *p, size_t envs, group **list, size_t *n) {
         for (size_t j = 0; j < (*list)[i].narms; j++) {
             arm *a = &(*list)[i].arms[j];
             if (a->nruns == 0 || arm_example(a)->policy_map.rows == 0) continue;
+            if (!a->shown) continue;
             group g = {.env = (*list)[i].env, .arms = a, .narms = 1, .has = HAS_MAP};
+            g.about = (*list)[i].about;
             TRY(pool_printf(p, &g.name, "%s_%s", (*list)[i].name, a->label));
             TRY(pool_printf(p, &g.title, "%s, %s", (*list)[i].title, a->label));
             TRY(new_group(p, list, n, g));

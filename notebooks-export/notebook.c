@@ -161,7 +161,7 @@ static fgsf_status build(exporter *e, cJSON *notebook) {
     cJSON *cells = cJSON_AddArrayToObject(notebook, "cells");
     if (!cells) return fail_memory();
     TRY(add_markdown(cells, INTRODUCTION));
-    TRY(add_code(cells, notebook_helpers, NULL, NULL));
+    TRY(add_code(cells, template_text("notebook.py"), NULL, NULL));
     for (size_t i = 0; i < e->nmade; i++) TRY(names_add(&e->pool, &groups, e->made[i].group));
     for (size_t i = 0; i < groups.n; i++) TRY(add_group(e, cells, groups.v[i]));
     return add_metadata(notebook);

@@ -78,6 +78,8 @@ double paper_return(const paper_values *ref, const group *g, const char *method,
 
 bool paper_scale(const paper_values *ref, const group *g, const arm *a) {
     static const char *const ENVS[] = {"four_rooms", "reacher", "pointmaze"};
+    const char *changed = a->nruns ? arm_example(a)->changed : NULL;
+    if (a->cell || (changed && *changed)) return false; // the paper has no such runs
     for (size_t i = 0; i < sizeof ENVS / sizeof ENVS[0]; i++) {
         char column[32];
         snprintf(column, sizeof column, "%s_paper", ENVS[i]);

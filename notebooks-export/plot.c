@@ -1,5 +1,5 @@
-// Writes a figure's data and gnuplot script, and runs gnuplot on it. The script stands beside its
-// data and redraws the figure on its own: gnuplot NAME.gp
+// Writes a figure's data and gnuplot script, and runs gnuplot on it. The script is made of the
+// templates in templates/ and stands beside its data: gnuplot NAME.gp draws the figure again.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
@@ -10,39 +10,42 @@
 
 #include "export.h"
 
-// The look of every figure, and what the bodies build on: `get` is a column's value in the rows of
-// one series and panel, and undefined, so not drawn, in all others; `tic` doubles the % in a name,
-// because gnuplot takes the names on an axis for formats.
-static const char STYLE[] =
-    "is(column_name, value) = strcol(column_name) eq value\n"
-    "in(s, p) = is(SERIES_COLUMN, s) && is(PANEL_COLUMN, p)\n"
-    "get(s, p, column_name) = in(s, p) ? column(column_name) : NaN\n"
-    "hex(colour) = int('0x'.colour[2:7])\n"
-    "rgb(s) = int(sum [i=1:|SERIES|] (s eq SERIES[i] ? hex(COLOUR[i]) : 0))\n"
-    "tic(s) = strstrt(s, '%') \\\n"
-    "    ? s[1:strstrt(s, '%')].'%'.tic(s[strstrt(s, '%')+1:*]) : s\n"
-    "\n"
-    "do for [EXT in 'png svg'] {\n"
-    "reset\n"
-    "if (EXT eq 'png') {\n"
-    "    set terminal pngcairo size WIDTH,HEIGHT font 'DejaVu Sans,10' noenhanced\n"
-    "} else {\n"
-    "    set terminal svg size WIDTH,HEIGHT font 'DejaVu Sans,12' noenhanced "
-    "background rgb 'white'\n"
-    "}\n"
-    "set output NAME.'.'.EXT\n"
-    "set encoding utf8\n"
-    "set datafile separator comma\n"
-    "set datafile columnheaders\n"
-    "set datafile missing ''\n"
-    "set tics nomirror scale 0.5\n"
-    "set border 3 lc rgb '#444444'\n"
-    "set grid lc rgb '#E6E6E6' lt 1 lw 1\n"
-    "set style fill solid 1 noborder\n"
-    "unset key\n";
+// ---- templates ----------------------------------------------------------------------------------
 
-static const char END[] = "unset output\n"
-                          "}\n";
+const char *template_text(const char *name) {
+    const export_template *t = export_templates;
+    while (t->name && strcmp(t->name, name) != 0) t++;
+    return t->name ? t->text : "";
+}
+
+// Writes a text in which @KEY@ stands for a value and @name@ for the template name.gp, without its
+// last newline. Values are written as they are; BODY is a template.
+static void put_template(FILE *out, const char *text, const template_value *values) {
+    for (const char *at = text; *at; at++) {
+        size_t n = *at == '@' ? strspn(at + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                                               "abcdefghijklmnopqrstuvwxyz")
+                              : 0;
+        if (n == 0 || at[n + 1] != '@') {
+            if (*at != '\n' || at[1]) fputc(*at, out);
+            continue;
+        }
+        char file[64];
+        const template_value *v = values;
+        while (v->key && (strlen(v->key) != n || strncmp(v->key, at + 1, n) != 0)) v++;
+        snprintf(file, sizeof file, "%.*s.gp", (int)n, at + 1);
+        bool is_value = v->key && strcmp(v->key, "BODY") != 0;
+        if (is_value) {
+            size_t length = strlen(v->value);
+            bool ends = length && v->value[length - 1] == '\n';
+            fwrite(v->value, 1, length - ends, out);
+        } else {
+            put_template(out, v->key ? v->value : template_text(file), values);
+        }
+        at += n + 1;
+    }
+}
+
+// ---- data and definitions -----------------------------------------------------------------------
 
 // gnuplot's comparison of text ends at a comma, quoted or not, and it reads backslashes in data as
 // escapes, so names in its data have neither.
@@ -52,8 +55,23 @@ static char name_char(char c) {
     return (unsigned char)c < ' ' ? ' ' : at ? ";'/"[at - FROM] : c;
 }
 
-void plot_put_name(plot *f, const char *name) {
-    for (; *name; name++) fputc(name_char(*name), f->csv);
+static void put_name(FILE *f, const char *name) {
+    for (; *name; name++) fputc(name_char(*name), f);
+}
+
+fgsf_status plot_point(exporter *e, plot *f, const char *series, look how, const char *panel) {
+    if (!names_find(&f->series, series, NULL)) {
+        size_t n = f->series.n;
+        TRY(names_add(&e->pool, &f->series, series));
+        TRY(pool_push(&e->pool, &f->looks, &n, sizeof *f->looks));
+        f->looks[n - 1] = how;
+    }
+    TRY(names_add(&e->pool, &f->panels, panel));
+    put_name(f->csv, series);
+    fputc(',', f->csv);
+    put_name(f->csv, panel);
+    f->rows++;
+    return FGSF_OK;
 }
 
 static void put_quoted(FILE *f, const char *text, bool is_name) {
@@ -90,7 +108,8 @@ void plot_array(plot *f, const char *name, const char *const *values, size_t n) 
     put_array(f, name, values, n, false);
 }
 
-void plot_grid(plot *f, size_t panels, size_t columns, int panel_width, int panel_height) {
+void plot_grid(plot *f, size_t columns, int panel_width, int panel_height) {
+    size_t panels = f->panels.n;
     size_t cols = panels < columns ? panels : columns;
     size_t rows = (panels + columns - 1) / columns;
     plot_number(f, "ROWS", (double)rows);
@@ -99,29 +118,25 @@ void plot_grid(plot *f, size_t panels, size_t columns, int panel_width, int pane
     f->height = (int)rows * panel_height + 110;
 }
 
-void plot_panels(plot *f, const char *series_column, const char *panel_column, const names *panels,
-                 const char *word) {
-    plot_text(f, "SERIES_COLUMN", series_column);
-    plot_text(f, "PANEL_COLUMN", panel_column);
-    put_array(f, "PANEL", panels->v, panels->n, true);
-    plot_text(f, "PANEL_WORD", word);
+// The series with their looks, and the panels.
+static void put_names(plot *f) {
+    plot_text(f, "SERIES_COLUMN", f->series_column);
+    plot_text(f, "PANEL_COLUMN", f->panel_column);
+    plot_text(f, "PANEL_WORD", f->panel_word);
+    put_array(f, "PANEL", f->panels.v, f->panels.n, true);
+    put_array(f, "SERIES", f->series.v, f->series.n, true);
+    fprintf(f->defs, "array COLOUR[%zu] = [", f->series.n);
+    for (size_t i = 0; i < f->series.n; i++) {
+        fprintf(f->defs, "%s'%s'", i ? ", " : "", f->looks[i].colour);
+    }
+    fprintf(f->defs, "]\narray DASH[%zu] = [", f->series.n);
+    for (size_t i = 0; i < f->series.n; i++) {
+        fprintf(f->defs, "%s%d", i ? ", " : "", f->looks[i].dash);
+    }
+    fputs("]\n", f->defs);
 }
 
-void plot_series(plot *f, const names *series, const names *colours) {
-    put_array(f, "SERIES", series->v, series->n, true);
-    plot_array(f, "COLOUR", colours->v, colours->n);
-}
-
-fgsf_status series_add(pool *p, names *series, names *colours, const char *name,
-                       const char *colour) {
-    if (names_find(series, name, NULL)) return FGSF_OK;
-    TRY(names_add(p, series, name));
-    TRY(pool_push(p, &colours->v, &colours->n, sizeof *colours->v));
-    colours->v[colours->n - 1] = colour;
-    return FGSF_OK;
-}
-
-void plot_interval_row(plot *f, fgsf_stats_interval y) {
+void plot_interval(plot *f, fgsf_stats_interval y) {
     const double values[] = {y.value, y.low, y.high};
     for (int i = 0; i < 3; i++) {
         fputc(',', f->csv);
@@ -151,47 +166,42 @@ void csv_put_number(FILE *f, double x) {
     if (!isnan(x)) fprintf(f, "%.9g", x);
 }
 
-// "four_rooms (clean): final return, n = 3 to 5 seeds (smoke)"
+// ---- files --------------------------------------------------------------------------------------
+
+// "four_rooms (clean, env.slip=0.1): final return, n = 3 to 5 seeds [smoke]"
 static fgsf_status make_title(exporter *e, const group *g, const figure *fig, const plot *f,
                               const char **out) {
-    const char *preset = g->narms && g->arms[0].nruns ? arm_example(&g->arms[0])->preset : NULL;
     const char *label = f->seeds_min ? fgsf_stats_label(f->seeds_min) : "";
-    const char *head = NULL;
-    const char *tail = "";
-    for (size_t i = 0; i < g->narms && preset; i++) {
-        for (size_t j = 0; j < g->arms[i].nruns && preset; j++) {
-            const char *other = g->arms[i].runs[j]->preset;
-            if (!other || strcmp(other, preset) != 0) preset = NULL;
-        }
-    }
-    TRY(pool_printf(&e->pool, &head, preset ? "%s (%s)" : "%s", g->title, preset));
+    const char *about = g->about ? g->about : "", *tail = "";
     if (f->seeds_min && f->seeds_min == f->seeds_max) {
         TRY(pool_printf(&e->pool, &tail, ", n = %zu seed%s", f->seeds_min,
                         f->seeds_min == 1 ? "" : "s"));
     } else if (f->seeds_min) {
         TRY(pool_printf(&e->pool, &tail, ", n = %zu to %zu seeds", f->seeds_min, f->seeds_max));
     }
-    return pool_printf(&e->pool, out, "%s: %s%s%s%s%s", head, fig->caption, tail,
-                       *label ? " [" : "", label, *label ? "]" : "");
+    return pool_printf(&e->pool, out, "%s%s%s%s: %s%s%s%s%s", g->title, *about ? " (" : "", about,
+                       *about ? ")" : "", fig->caption, tail, *label ? " [" : "", label,
+                       *label ? "]" : "");
 }
 
-static fgsf_status write_script(exporter *e, const char *name, const char *title, const char *defs,
-                                const figure *fig, const plot *f) {
+static fgsf_status write_script(exporter *e, const char *name, const char *defs,
+                                const figure *fig) {
+    char body[64];
     const char *path = NULL;
     FILE *out = NULL;
+    snprintf(body, sizeof body, "%s.gp", fig->body);
     TRY(pool_printf(&e->pool, &path, "%s/figures/%s.gp", e->stage, name));
     TRY(file_open(path, &out));
-    fprintf(out, "# Draws the .png and the .svg from the .csv beside it: gnuplot %s.gp\n", name);
-    fprintf(out, "NAME = '%s'\nDATA = '%s.csv'\nTITLE = ", name, name);
-    put_quoted(out, title, false);
-    fprintf(out, "\nWIDTH = %d\nHEIGHT = %d\n%s", f->width, f->height, defs);
-    fprintf(out, "%s%s%s", STYLE, fig->body, END);
+    const template_value values[] = {
+        {"NAME", name}, {"DEFINITIONS", defs}, {"BODY", template_text(body)}, {0}};
+    put_template(out, template_text("figure.gp"), values);
+    fputc('\n', out);
     return file_close(out, path);
 }
 
 // Collects the data and the definitions of one figure in memory.
 static fgsf_status collect(exporter *e, const group *g, const figure *fig, plot *f, char **data,
-                           char **defs) {
+                           char **defs, const char **title) {
     size_t data_size = 0;
     size_t defs_size = 0;
     f->csv = open_memstream(data, &data_size);
@@ -199,40 +209,50 @@ static fgsf_status collect(exporter *e, const group *g, const figure *fig, plot 
     fgsf_status status = FGSF_OK;
     if (!f->csv || !f->defs) status = fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
     if (status == FGSF_OK) status = fig->write(e, g, f);
+    if (status == FGSF_OK) status = make_title(e, g, fig, f, title);
+    if (status == FGSF_OK) {
+        put_names(f);
+        plot_text(f, "TITLE", *title);
+        plot_number(f, "WIDTH", f->width);
+        plot_number(f, "HEIGHT", f->height);
+    }
     if (f->csv && fclose(f->csv) != 0) status = fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
     if (f->defs && fclose(f->defs) != 0) status = fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
     return status;
 }
 
-static fgsf_status write_figure(exporter *e, const group *g, const figure *fig, const plot *f,
+static fgsf_status write_figure(exporter *e, const group *g, const figure *fig, const char *title,
                                 const char *data, const char *defs) {
     const char *name = NULL;
-    const char *title = NULL;
     const char *path = NULL;
     FILE *out = NULL;
     TRY(pool_printf(&e->pool, &name, *fig->name ? "%s_%s" : "%s", g->name, fig->name));
-    TRY(make_title(e, g, fig, f, &title));
     TRY(pool_printf(&e->pool, &path, "%s/figures/%s.csv", e->stage, name));
     TRY(file_open(path, &out));
     fputs(data, out);
     TRY(file_close(out, path));
-    TRY(write_script(e, name, title, defs, fig, f));
+    TRY(write_script(e, name, defs, fig));
     TRY(pool_printf(&e->pool, &path, "%s.gp", name));
     TRY(gnuplot_run(e, "figures", path));
     return made_add(e, (artefact){.is_figure = true,
                                   .name = name,
                                   .group = g->title,
                                   .caption = title,
-                                  .redraw = fig->redraw});
+                                  .redraw = fig->body});
 }
 
 static fgsf_status try_figure(exporter *e, const group *g, const figure *fig) {
-    plot f = {.width = 900, .height = 480};
+    plot f = {.width = 900,
+              .height = 480,
+              .series_column = "method",
+              .panel_column = "quantity",
+              .panel_word = ""};
     char *data = NULL;
     char *defs = NULL;
+    const char *title = NULL;
     if ((fig->needs & ~g->has) != 0) return FGSF_OK;
-    fgsf_status status = collect(e, g, fig, &f, &data, &defs);
-    if (status == FGSF_OK && f.rows > 0) status = write_figure(e, g, fig, &f, data, defs);
+    fgsf_status status = collect(e, g, fig, &f, &data, &defs, &title);
+    if (status == FGSF_OK && f.rows > 0) status = write_figure(e, g, fig, title, data, defs);
     free(data);
     free(defs);
     return status;

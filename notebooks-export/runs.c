@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fgsf/config.h"
+
 #include "export.h"
 
 #define MAX_DEPTH 8
@@ -51,6 +53,46 @@ static double json_number(const cJSON *json, const char *key) {
     return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
+// Settings that cannot change a result, and those that tell runs apart.
+static bool is_compared(const char *key) {
+    static const char *const OTHERS[] = {"seed",
+                                         "method",
+                                         "preset",
+                                         "env.name",
+                                         "env.layout",
+                                         "train.log_every",
+                                         "train.checkpoint_every"};
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
+        if (strcmp(OTHERS[i], key) == 0) return false;
+    }
+    return strncmp(key, "diag.", 5) != 0 && strncmp(key, "device.", 7) != 0;
+}
+
+// Lists what the run changed of its method's settings in its preset: "env.slip=0.1, sf.lr=0.0003".
+// Stays NULL where these are not known: an environment or a method that is not ours.
+static fgsf_status read_changes(pool *p, const cJSON *config, run *r) {
+    fgsf_config cfg;
+    char *text = NULL;
+    if (fgsf_config_resolve(r->env, r->preset ? r->preset : "", r->method, &cfg) == FGSF_OK) {
+        text = fgsf_config_to_json(&cfg);
+    }
+    cJSON *usual = cJSON_Parse(text ? text : "");
+    fgsf_status status = FGSF_OK;
+    if (usual) r->changed = "";
+    for (const cJSON *is = config ? config->child : NULL; is && usual; is = is->next) {
+        const cJSON *was = cJSON_GetObjectItemCaseSensitive(usual, is->string);
+        if (!was || !is_compared(is->string) || cJSON_Compare(is, was, true)) continue;
+        char *value = cJSON_IsString(is) ? NULL : cJSON_PrintUnformatted(is);
+        status = pool_printf(p, &r->changed, "%s%s%s=%s", r->changed, *r->changed ? ", " : "",
+                             is->string, value ? value : is->valuestring);
+        free(value);
+        if (status != FGSF_OK) break;
+    }
+    cJSON_Delete(usual);
+    free(text);
+    return status;
+}
+
 static fgsf_status read_fields(pool *p, const char *path, const cJSON *json, run *r) {
     const char *schema = NULL;
     TRY(json_text(p, path, json, "schema", true, &schema));
@@ -75,7 +117,7 @@ static fgsf_status read_fields(pool *p, const char *path, const cJSON *json, run
     r->steps_per_task = json_number(config, "train.steps_per_task");
     r->eval_epsilon = json_number(config, "eval.epsilon");
     r->lr = json_number(config, strstr(r->method, "dqn") ? "dqn.lr" : "sf.lr");
-    return FGSF_OK;
+    return read_changes(p, config, r);
 }
 
 // Reads dir/name when it is there.

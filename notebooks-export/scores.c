@@ -10,10 +10,18 @@
 #define BINS 100            // points of a diagnostic curve
 #define BAND_RESAMPLES 1000 // per point of a curve; single numbers use the library's default
 
+// Where the score of an evaluated episode stands, NULL for scores of training.
+static const struct {
+    const char *title, *column;
+} METRICS[] = {
+    {"cumulative reward", NULL},    {"discounted return", "discounted_return"},
+    {"success", "success"},         {"steps to the goal", "steps"},
+    {"final return", "return"},     {"zero-shot return", "return"},
+    {"area under the curve", NULL},
+};
+
 const char *metric_title(enum metric metric) {
-    static const char *const TITLES[] = {"cumulative reward", "area under the curve",
-                                         "final return", "zero-shot return"};
-    return TITLES[metric];
+    return METRICS[metric].title;
 }
 
 // ---- intervals ----------------------------------------------------------------------------------
@@ -32,12 +40,6 @@ fgsf_status iqm_interval(const scores *in, fgsf_stats_interval *out) {
     fgsf_stats_bootstrap_params params = fgsf_stats_bootstrap_default_params();
     fgsf_rng rng = stats_rng();
     return fgsf_stats_iqm_interval(&in->s, &params, &rng, out);
-}
-
-fgsf_status improvement_interval(const scores *a, const scores *b, fgsf_stats_interval *out) {
-    fgsf_stats_bootstrap_params params = fgsf_stats_bootstrap_default_params();
-    fgsf_rng rng = stats_rng();
-    return fgsf_stats_improvement(&a->s, &b->s, &params, &rng, out);
 }
 
 static fgsf_status band(const double *x, size_t seeds, fgsf_stats_interval *out) {
@@ -66,11 +68,14 @@ static void sort_tasks(names *tasks) {
     if (tasks->n) qsort(tasks->v, tasks->n, sizeof *tasks->v, compare_tasks);
 }
 
-enum { EVAL_TASK, EVAL_REWARD, EVAL_EPSILON, EVAL_RETURN, EVAL_COLUMNS };
+enum { EVAL_TASK, EVAL_REWARD, EVAL_EPSILON, EVAL_SCORE, EVAL_COLUMNS };
 
-static fgsf_status eval_columns(const csv *t, size_t *cols) {
-    static const char *const NAMES[] = {"task", "reward_model", "epsilon", "return"};
-    return csv_need(t, NAMES, EVAL_COLUMNS, cols);
+// Finds the columns that a metric needs. Only the discounted return may be missing: evaluations that
+// are older than it do not have it.
+static fgsf_status eval_columns(const csv *t, enum metric metric, size_t *cols, bool *there) {
+    const char *const NAMES[] = {"task", "reward_model", "epsilon", METRICS[metric].column};
+    *there = t->rows > 0 && (metric != DISCOUNTED || csv_find(t, NAMES[EVAL_SCORE], NULL));
+    return *there ? csv_need(t, NAMES, EVAL_COLUMNS, cols) : FGSF_OK;
 }
 
 static fgsf_status protocol_name(pool *p, const char *reward, double epsilon, const char **out) {
@@ -107,9 +112,9 @@ fgsf_status protocols_of(pool *p, const arm *a, enum metric metric, names *out) 
     for (size_t i = 0; i < a->nruns; i++) {
         const csv *t = &a->runs[i]->eval;
         size_t cols[EVAL_COLUMNS];
-        if (t->cols == 0) continue;
-        TRY(eval_columns(t, cols));
-        for (size_t row = 0; row < t->rows; row++) {
+        bool there = false;
+        TRY(eval_columns(t, metric, cols, &there));
+        for (size_t row = 0; row < t->rows && there; row++) {
             const char *name = NULL;
             if (is_held_out(csv_text(t, row, cols[EVAL_TASK])) != (metric == ZERO_SHOT)) continue;
             TRY(row_protocol(p, t, row, cols, &name));
@@ -140,19 +145,19 @@ static void add_seed(scores *out, long seed) {
     ((long *)out->seed)[out->s.seeds++] = seed;
 }
 
-// Mean return per task of one run's episodes under the protocol, into x (tasks).
-static fgsf_status run_returns(pool *p, const csv *t, const names *tasks, const char *protocol,
-                               double *x) {
-    size_t cols[EVAL_COLUMNS];
+// Mean score per task of one run's episodes under the protocol, into x (tasks); NAN where a summary
+// has none.
+static fgsf_status run_means(pool *p, const csv *t, enum metric metric, const size_t *cols,
+                             const names *tasks, const char *protocol, double *x) {
     size_t *episodes = NULL;
-    TRY(eval_columns(t, cols));
     TRY(pool_get(p, tasks->n, sizeof *episodes, &episodes));
     for (size_t row = 0; row < t->rows; row++) {
         size_t task = 0;
         const char *name = NULL;
         double value = 0;
         TRY(row_protocol(p, t, row, cols, &name));
-        TRY(csv_number(t, row, cols[EVAL_RETURN], &value));
+        TRY(metric == DISCOUNTED ? csv_maybe(t, row, cols[EVAL_SCORE], &value)
+                                 : csv_number(t, row, cols[EVAL_SCORE], &value));
         if (strcmp(name, protocol) != 0) continue;
         if (!names_find(tasks, csv_text(t, row, cols[EVAL_TASK]), &task)) continue;
         x[task] += value;
@@ -168,18 +173,18 @@ static fgsf_status run_returns(pool *p, const csv *t, const names *tasks, const 
     return FGSF_OK;
 }
 
-static fgsf_status eval_tasks(pool *p, const arm *a, bool held_out, const char *protocol,
+static fgsf_status eval_tasks(pool *p, const arm *a, enum metric metric, const char *protocol,
                               names *out) {
     for (size_t i = 0; i < a->nruns; i++) {
         const csv *t = &a->runs[i]->eval;
         size_t cols[EVAL_COLUMNS];
-        if (t->cols == 0) continue;
-        TRY(eval_columns(t, cols));
-        for (size_t row = 0; row < t->rows; row++) {
+        bool there = false;
+        TRY(eval_columns(t, metric, cols, &there));
+        for (size_t row = 0; row < t->rows && there; row++) {
             const char *task = csv_text(t, row, cols[EVAL_TASK]);
             const char *name = NULL;
             TRY(row_protocol(p, t, row, cols, &name));
-            if (is_held_out(task) != held_out || strcmp(name, protocol) != 0) continue;
+            if (is_held_out(task) != (metric == ZERO_SHOT) || strcmp(name, protocol) != 0) continue;
             TRY(names_add(p, out, task));
         }
     }
@@ -191,14 +196,20 @@ fgsf_status scores_under(pool *p, const arm *a, enum metric metric, const char *
                          scores *out) {
     names tasks = {0};
     double *x = NULL;
-    TRY(eval_tasks(p, a, metric == ZERO_SHOT, protocol, &tasks));
+    TRY(eval_tasks(p, a, metric, protocol, &tasks));
     TRY(make_scores(p, a, &tasks, out, &x));
     out->protocol = protocol;
     for (size_t i = 0; i < a->nruns; i++) {
         const csv *t = &a->runs[i]->eval;
-        if (t->rows == 0) continue;
-        TRY(run_returns(p, t, &tasks, protocol, x + out->s.seeds * tasks.n));
-        add_seed(out, a->runs[i]->seed);
+        double *mine = x + out->s.seeds * tasks.n;
+        size_t cols[EVAL_COLUMNS];
+        bool there = false;
+        TRY(eval_columns(t, metric, cols, &there));
+        if (!there) continue;
+        memset(mine, 0, tasks.n * sizeof *mine);
+        TRY(run_means(p, t, metric, cols, &tasks, protocol, mine));
+        for (size_t k = 0; k < tasks.n; k++) there = there && !isnan(mine[k]);
+        if (there) add_seed(out, a->runs[i]->seed);
     }
     return FGSF_OK;
 }
@@ -312,14 +323,29 @@ fgsf_status scores_of(pool *p, const arm *a, enum metric metric, scores *out) {
     return protocols.n ? scores_under(p, a, metric, protocols.v[0], out) : FGSF_OK;
 }
 
-fgsf_status scores_task(pool *p, const scores *in, size_t task, scores *out) {
+fgsf_status scores_tasks(pool *p, const scores *in, size_t first, size_t last, scores *out) {
     double *x = NULL;
-    TRY(pool_get(p, in->s.seeds, sizeof *x, &x));
-    for (size_t i = 0; i < in->s.seeds; i++) x[i] = in->s.x[i * in->s.tasks + task];
+    size_t n = last - first;
+    TRY(pool_get(p, in->s.seeds * n, sizeof *x, &x));
+    for (size_t i = 0; i < in->s.seeds; i++) {
+        memcpy(x + i * n, in->s.x + i * in->s.tasks + first, n * sizeof *x);
+    }
     *out = *in;
     out->s.x = x;
-    out->s.tasks = 1;
+    out->s.tasks = n;
     return FGSF_OK;
+}
+
+// Four Rooms has five rewards, so that its sixth task repeats the first.
+size_t parts_of(const group *g, size_t tasks, part out[MAX_PARTS]) {
+    size_t distinct = strcmp(g->env, "four_rooms") == 0 && tasks > 5 ? 5 : tasks;
+    size_t n = 0;
+    out[n++] = (part){"all", 0, tasks};
+    if (tasks < 2) return n;
+    out[n++] = (part){"first", 0, 1};
+    out[n++] = (part){"later", 1, distinct};
+    if (tasks > distinct) out[n++] = (part){"repeated", distinct, tasks};
+    return n;
 }
 
 bool scores_comparable(const scores *a, const scores *b) {
@@ -411,7 +437,8 @@ static fgsf_status last_step(const arm *a, double *out) {
     return FGSF_OK;
 }
 
-fgsf_status diagnostic_curve(pool *p, const arm *a, const char *column, curve *out) {
+fgsf_status diagnostic_curve(pool *p, const arm *a, const char *column, bool geometric,
+                             curve *out) {
     double *bins = NULL; // (runs, BINS)
     double last = 0;
     size_t runs = 0;
@@ -430,11 +457,16 @@ fgsf_status diagnostic_curve(pool *p, const arm *a, const char *column, curve *o
         size_t n = 0;
         TRY(pool_get(p, runs, sizeof *values, &values));
         for (size_t i = 0; i < runs; i++) {
-            if (!isnan(bins[i * BINS + k])) values[n++] = bins[i * BINS + k];
+            double value = bins[i * BINS + k];
+            if (!isnan(value) && (!geometric || value > 0)) {
+                values[n++] = geometric ? log(value) : value;
+            }
         }
         if (n == 0) continue;
-        out->x[out->n] = last * ((double)k + 0.5) / BINS;
-        TRY(band(values, n, &out->y[out->n++]));
+        fgsf_stats_interval *y = &out->y[out->n];
+        out->x[out->n++] = last * ((double)k + 0.5) / BINS;
+        TRY(band(values, n, y));
+        if (geometric) *y = (fgsf_stats_interval){exp(y->value), exp(y->low), exp(y->high)};
     }
     return FGSF_OK;
 }

@@ -45,12 +45,19 @@ static fgsf_status select_rows(pool *p, const csv *t, size_t first, size_t last,
     return FGSF_OK;
 }
 
-// eval.csv calls the mean return of a summary's row `return`.
-static fgsf_status rename_return(pool *p, csv *t, size_t col) {
+// Gives the means of a summary the names that eval.csv has for single episodes.
+static fgsf_status rename_means(pool *p, csv *t) {
+    static const char *const FROM[] = {"steps", "eval_return", "eval_success", "eval_steps",
+                                       "eval_discounted"};
+    static char *const TO[] = {"all_steps", "return", "success", "steps", "discounted_return"};
     char **names = NULL;
     TRY(pool_get(p, t->cols, sizeof *names, &names));
-    memcpy(names, t->name, t->cols * sizeof *names);
-    names[col] = "return";
+    for (size_t i = 0; i < t->cols; i++) {
+        names[i] = t->name[i];
+        for (size_t k = 0; k < 5; k++) {
+            if (strcmp(t->name[i], FROM[k]) == 0) names[i] = TO[k];
+        }
+    }
     t->name = names;
     return FGSF_OK;
 }
@@ -99,7 +106,7 @@ static fgsf_status read_results(pool *p, const csv *t, size_t first, size_t last
     }
     TRY(select_rows(p, t, first, last, cols[REWARD], &r->ends));
     TRY(select_rows(p, t, first, last, cols[MODEL], &r->eval));
-    TRY(rename_return(p, &r->eval, cols[RETURN_MEAN]));
+    TRY(rename_means(p, &r->eval));
     names tasks = {0};
     for (size_t i = 0; i < r->ends.rows; i++) {
         TRY(names_add(p, &tasks, csv_text(&r->ends, i, cols[TASK])));
@@ -129,6 +136,8 @@ fgsf_status summary_read(pool *p, const char *path, corpus *out) {
             known = is_same(&r, other);
             r.layout = other->layout; // what the summary does not say: one study, so the same
             r.preset = other->preset;
+            bool same_cell = strcmp(r.cell ? r.cell : "", other->cell ? other->cell : "") == 0;
+            if (same_cell) r.changed = other->changed;
             r.eval_reward = other->eval_reward;
             r.eval_epsilon = other->eval_epsilon;
         }

@@ -18,7 +18,7 @@ static void cell_head(table *t, const arm *a, const char *task, size_t seeds) {
 static fgsf_status task_interval(exporter *e, const scores *s, size_t task,
                                  fgsf_stats_interval *out) {
     scores one;
-    TRY(scores_task(&e->pool, s, task, &one));
+    TRY(scores_tasks(&e->pool, s, task, task + 1, &one));
     return mean_interval(&one, out);
 }
 
@@ -95,28 +95,49 @@ static double mean_minutes(const arm *a) {
 }
 
 static fgsf_status fill_summary(exporter *e, const group *g, table *t) {
-    static const enum metric METRICS[] = {CUMULATIVE, RETURN, ZERO_SHOT};
     for (size_t i = 0; i < g->narms; i++) {
         const arm *a = &g->arms[i];
         cell_text(t, "method", a->label);
         cell_number(t, "seeds", (double)a->nruns);
         cell_text(t, "label", fgsf_stats_label(a->nruns));
-        for (size_t k = 0; k < 3; k++) {
-            char iqm_name[64];
+        for (enum metric k = 0; k < NSHOWN; k++) {
             fgsf_stats_interval mean = {0};
-            fgsf_stats_interval iqm = {0};
             scores s;
-            TRY(scores_of(&e->pool, a, METRICS[k], &s));
+            TRY(scores_of(&e->pool, a, k, &s));
             if (s.s.seeds) TRY(mean_interval(&s, &mean));
-            if (s.s.seeds) TRY(iqm_interval(&s, &iqm));
-            snprintf(iqm_name, sizeof iqm_name, "%s, IQM", metric_title(METRICS[k]));
-            cell_interval(t, metric_title(METRICS[k]), mean, s.s.seeds);
-            cell_interval(t, iqm_name, iqm, s.s.seeds);
+            cell_interval(t, metric_title(k), mean, s.s.seeds);
         }
         cell_number(t, "minutes per run", a->nruns ? mean_minutes(a) : NAN);
         cell_number(t, "unfinished", (double)a->unfinished);
         cell_number(t, "diverged", (double)a->diverged);
         table_end_row(t);
+    }
+    return FGSF_OK;
+}
+
+// The same for the first task, which nothing helps, the later ones, and those that come again.
+static fgsf_status fill_parts(exporter *e, const group *g, table *t) {
+    for (size_t i = 0; i < g->narms; i++) {
+        const arm *a = &g->arms[i];
+        part parts[MAX_PARTS];
+        scores all;
+        TRY(scores_of(&e->pool, a, CUMULATIVE, &all));
+        size_t n = all.s.seeds ? parts_of(g, all.tasks.n, parts) : 0;
+        for (size_t j = 1; j < n; j++) {
+            cell_text(t, "method", a->label);
+            cell_text(t, "tasks", parts[j].name);
+            cell_number(t, "seeds", (double)all.s.seeds);
+            for (enum metric k = 0; k < ZERO_SHOT; k++) {
+                fgsf_stats_interval mean = {0};
+                scores s, some = {0};
+                TRY(scores_of(&e->pool, a, k, &s));
+                bool fits = s.s.seeds && s.tasks.n == all.tasks.n;
+                if (fits) TRY(scores_tasks(&e->pool, &s, parts[j].first, parts[j].last, &some));
+                if (fits) TRY(mean_interval(&some, &mean));
+                cell_interval(t, metric_title(k), mean, some.s.seeds);
+            }
+            table_end_row(t);
+        }
     }
     return FGSF_OK;
 }
@@ -149,103 +170,34 @@ static fgsf_status fill_protocols(exporter *e, const group *g, table *t) {
 
 // ---- comparisons --------------------------------------------------------------------------------
 
-static double seed_mean(const scores *s, size_t seed) {
-    double sum = 0;
-    for (size_t k = 0; k < s->s.tasks; k++) sum += s->s.x[seed * s->s.tasks + k];
-    return sum / (double)s->s.tasks;
-}
-
-// Task means of the seeds that both have, as pairs.
-static fgsf_status pair_seeds(exporter *e, const scores *a, const scores *b, double **x, double **y,
-                              double **d, size_t *n) {
-    TRY(pool_get(&e->pool, a->s.seeds, sizeof **x, x));
-    TRY(pool_get(&e->pool, a->s.seeds, sizeof **y, y));
-    TRY(pool_get(&e->pool, a->s.seeds, sizeof **d, d));
-    *n = 0;
-    for (size_t i = 0; i < a->s.seeds; i++) {
-        for (size_t j = 0; j < b->s.seeds; j++) {
-            if (a->seed[i] != b->seed[j]) continue;
-            (*x)[*n] = seed_mean(a, i);
-            (*y)[*n] = seed_mean(b, j);
-            (*d)[*n] = (*x)[*n] - (*y)[*n];
-            (*n)++;
-        }
-    }
-    return FGSF_OK;
-}
-
-static fgsf_status put_comparison(exporter *e, table *t, arm_pair pair, enum metric metric) {
-    fgsf_stats_interval better;
-    fgsf_stats_interval difference = {0};
-    fgsf_stats_wilcoxon_result test = {.p_value = NAN};
-    scores a;
-    scores b;
-    double *x = NULL;
-    double *y = NULL;
-    double *d = NULL;
-    size_t n = 0;
-    TRY(scores_of(&e->pool, pair.a, metric, &a));
-    TRY(scores_of(&e->pool, pair.b, metric, &b));
-    if (!scores_comparable(&a, &b)) return FGSF_OK;
-    TRY(improvement_interval(&a, &b, &better));
-    TRY(pair_seeds(e, &a, &b, &x, &y, &d, &n));
-    if (n) {
-        scores differences = {.s = {.x = d, .seeds = n, .tasks = 1}};
-        TRY(mean_interval(&differences, &difference));
-        TRY(fgsf_stats_wilcoxon(x, y, n, &test));
-    }
-    cell_text(t, "method", pair.a->label);
-    cell_text(t, "against", pair.b->label);
-    cell_text(t, "quantity", metric_title(metric));
-    cell_number(t, "paired seeds", (double)n);
-    cell_text(t, "label", fgsf_stats_label(n));
-    cell_interval(t, "mean difference", difference, n);
-    cell_number(t, "Wilcoxon p", test.p_value);
-    cell_number(t, "rank-biserial", n ? test.rank_biserial : NAN);
-    size_t fewest = a.s.seeds < b.s.seeds ? a.s.seeds : b.s.seeds;
-    cell_interval(t, "P(improvement)", better, fewest);
-    table_end_row(t);
-    return FGSF_OK;
-}
-
-static const arm *arm_of_cell(const arm *const *arms, size_t n, const char *cell) {
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(arms[i]->cell, cell) == 0) return arms[i];
-    }
-    return NULL;
-}
-
-// The primary contrast and the steps from the published semi-gradient to the full gradient.
-static fgsf_status ablation_pairs(exporter *e, const group *g, arm_pair **out, size_t *n) {
-    static const char *const STEPS[][2] = {{"B1", "B0"}, {"C2", "A0"}, {"C1", "C2"}, {"B0", "C1"},
-                                           {"B3", "B0"}, {"A1", "B1"}, {"A1", "B3"}, {"A1", "A0"}};
-    const arm **arms = NULL;
-    size_t count = 0;
-    TRY(ablation_arms(e, g, &arms, &count));
-    for (size_t i = 0; i < sizeof STEPS / sizeof STEPS[0]; i++) {
-        const arm *a = arm_of_cell(arms, count, STEPS[i][0]);
-        const arm *b = arm_of_cell(arms, count, STEPS[i][1]);
-        if (!a || !b) continue;
-        TRY(pool_push(&e->pool, out, n, sizeof **out));
-        (*out)[*n - 1] = (arm_pair){a, b};
-    }
-    for (size_t i = 1; i < count; i++) { // the same cell with the full and the semi-gradient
-        if (strcmp(arms[i]->cell, arms[i - 1]->cell) != 0) continue;
-        bool first = strncmp(arms[i - 1]->method, "fg-", 3) == 0;
-        TRY(pool_push(&e->pool, out, n, sizeof **out));
-        (*out)[*n - 1] = (arm_pair){arms[i - first], arms[i - !first]};
-    }
-    return FGSF_OK;
-}
-
 static fgsf_status fill_comparisons(exporter *e, const group *g, table *t) {
-    static const enum metric METRICS[] = {CUMULATIVE, RETURN, ZERO_SHOT};
     arm_pair *pairs = NULL;
     size_t n = 0;
-    TRY(pairs_of(e, g, &pairs, &n));
-    TRY(ablation_pairs(e, g, &pairs, &n));
+    TRY(pairs_of(&e->pool, g, &pairs, &n));
     for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < 3; k++) TRY(put_comparison(e, t, pairs[i], METRICS[k]));
+        for (enum metric k = 0; k < NSHOWN; k++) {
+            part parts[MAX_PARTS];
+            scores s;
+            TRY(scores_of(&e->pool, pairs[i].a, k, &s));
+            size_t num_parts = k == ZERO_SHOT ? 1 : parts_of(g, s.tasks.n, parts);
+            if (k == ZERO_SHOT) parts[0] = (part){"new", 0, s.tasks.n};
+            for (size_t j = 0; j < num_parts; j++) {
+                comparison c;
+                TRY(compare(&e->pool, pairs[i], k, &parts[j], &c));
+                if (c.pairs == 0) continue;
+                cell_text(t, "method", pairs[i].a->label);
+                cell_text(t, "against", pairs[i].b->label);
+                cell_text(t, "quantity", metric_title(k));
+                cell_text(t, "tasks", parts[j].name);
+                cell_number(t, "paired seeds", (double)c.pairs);
+                cell_number(t, "larger on", (double)c.wins);
+                cell_text(t, "label", fgsf_stats_label(c.pairs));
+                cell_interval(t, "mean difference", c.difference, c.pairs);
+                cell_number(t, "Wilcoxon p", c.p_value);
+                cell_number(t, "rank-biserial", c.rank_biserial);
+                table_end_row(t);
+            }
+        }
     }
     return FGSF_OK;
 }
@@ -253,15 +205,14 @@ static fgsf_status fill_comparisons(exporter *e, const group *g, table *t) {
 // ---- raw scores, overhead and theory ------------------------------------------------------------
 
 static fgsf_status fill_scores(exporter *e, const group *g, table *t) {
-    static const enum metric METRICS[] = {CUMULATIVE, AREA, RETURN, ZERO_SHOT};
     for (size_t i = 0; i < g->narms; i++) {
-        for (size_t k = 0; k < 4; k++) {
+        for (enum metric k = 0; k <= AREA; k++) {
             scores s;
-            TRY(scores_of(&e->pool, &g->arms[i], METRICS[k], &s));
+            TRY(scores_of(&e->pool, &g->arms[i], k, &s));
             for (size_t j = 0; j < s.s.seeds * s.s.tasks; j++) {
                 cell_text(t, "method", g->arms[i].label);
                 cell_number(t, "seed", (double)s.seed[j / s.s.tasks]);
-                cell_text(t, "quantity", metric_title(METRICS[k]));
+                cell_text(t, "quantity", metric_title(k));
                 cell_text(t, "task", s.tasks.v[j % s.s.tasks]);
                 cell_number(t, "score", s.s.x[j]);
                 table_end_row(t);
@@ -329,14 +280,15 @@ static const struct {
     const char *name, *caption;
     fill_fn fill;
 } ENV_TABLES[] = {
-    {"summary", "mean and interquartile mean over seeds and tasks, with 95 % intervals",
-     fill_summary},
+    {"summary", "mean over seeds and tasks, with 95 % intervals", fill_summary},
+    {"parts", "the same for the first task, later ones, and those whose reward comes again",
+     fill_parts},
     {"cumulative_reward", "cumulative reward at the end of each task, beside the paper's",
      fill_cumulative},
     {"evaluation", "final evaluation per task, beside the paper's", fill_evaluation},
     {"zero_shot", "return on held-out tasks", fill_zero_shot},
     {"protocols", "returns under every evaluation protocol", fill_protocols},
-    {"comparisons", "paired by seed: difference, Wilcoxon signed-rank test, P(improvement)",
+    {"comparisons", "paired by seed: difference and exact Wilcoxon signed-rank test",
      fill_comparisons},
     {"scores", "every score of every seed, from which all of the above follows", fill_scores},
 };

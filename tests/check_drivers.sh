@@ -150,7 +150,7 @@ if command -v gnuplot >/dev/null; then
         fail "no table: $(cat out)"
     [ -s drawn/export/figures/four_rooms_cumulative.png ] || fail "no figure"
     "$export_bin" runs -o all >made 2>log || fail "export: $(cat log)"
-    wanted=(four_rooms_cumulative four_rooms_evaluation four_rooms_averaging four_rooms_ablation
+    wanted=(four_rooms_cumulative four_rooms_diagnostics four_rooms_averaging
         overhead overhead_scaling)
     ! $have_mujoco || wanted+=(reacher_trajectories point_maze_medium_trajectories)
     for figure in "${wanted[@]}"; do

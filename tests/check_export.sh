@@ -28,15 +28,15 @@ for folder in figures tables; do
     for file in "out 2/$folder"/*; do cmp "$file" "out 1/$folder/${file##*/}"; done
 done
 
-for kind in cumulative diagnostics gpi_share evaluation zero_shot iqm profile improvement \
-    averaging ablation fg-sfrql_policy_map; do
+for kind in cumulative diagnostics gpi_share scores success evaluation zero_shot profile \
+    differences averaging ablation dial fg-sfrql_policy_map; do
     grep -q "^figure *figures/four_rooms_$kind.png" made || fail "no figure four_rooms_$kind"
 done
 for name in point_maze_umaze_trajectories reacher_trajectories overhead overhead_scaling \
     theory_baird; do
     grep -q "^figure *figures/$name.png" made || fail "no figure $name"
 done
-for name in four_rooms_summary four_rooms_comparisons reacher_evaluation overhead theory; do
+for name in four_rooms_summary four_rooms_parts four_rooms_comparisons reacher_evaluation overhead theory; do
     grep -q "^table *tables/$name.md" made || fail "no table $name"
 done
 grep -q "^note *four_rooms dqn: 1 unfinished" made || fail "the diverged run is not named"
@@ -48,8 +48,24 @@ done
 for row in "sfrql,slip 0.1: final return,0.1,1," "fg-sfrql,slip 0: cumulative reward,0,1,"; do
     grep -q "^$row" "out 1/figures/four_rooms_averaging.csv" || fail "averaging: no row $row"
 done
-grep -q smoke "out 1/figures/reacher_iqm.gp" || fail "three seeds are not labelled smoke"
-! grep -q smoke "out 1/figures/four_rooms_iqm.gp" || fail "five seeds are labelled smoke"
+grep -q smoke "out 1/figures/reacher_scores.gp" || fail "three seeds are not labelled smoke"
+! grep -q smoke "out 1/figures/four_rooms_scores.gp" || fail "five seeds are labelled smoke"
+# Cells in the order of their numbers, and a line over them.
+[ "$(grep -o '^sfrql,success,[^,]*' "out 1/figures/four_rooms_dial.csv" | cut -d, -f3 | tr '\n' ' ')" = \
+    "0.0001 0.0003 0.001 0.003 " ] || fail "dial: $(grep '^sfrql,success' "out 1/figures/four_rooms_dial.csv")"
+grep -q '^sfrql hard100,success,0.001,' "out 1/figures/four_rooms_dial.csv" || fail "dial: no arm"
+# Success, steps and discounted return of all tasks, the first, the later ones and the repeated.
+for row in sfrql,first, sfrql,later, sfrql,repeated,; do
+    grep -q "^$row" "out 1/tables/four_rooms_parts.csv" || fail "parts: no row $row"
+done
+for part in all first later repeated; do
+    grep -q "^fg-sfrql,sfrql,success,$part,6," "out 1/tables/four_rooms_comparisons.csv" ||
+        fail "comparisons: no $part"
+done
+# The task's own target in its panel; start, goal and objects with their rewards on the map.
+grep -q '^goal,2,0,0,0,0.14' "out 1/figures/reacher_trajectories.csv" || fail "no target of task 2"
+grep -q ',goal,G +1$' "out 1/figures/four_rooms_fg-sfrql_policy_map.csv" || fail "no goal on the map"
+grep -q ',object,-1$' "out 1/figures/four_rooms_fg-sfrql_policy_map.csv" || fail "no object"
 grep -q '^sfrql,0,6,,.*,52,' "out 1/tables/four_rooms_cumulative_reward.csv" ||
     fail "the paper's value is not beside ours"
 scaling="out 1/figures/overhead_scaling"
@@ -71,7 +87,7 @@ mkdir kept-rows some
 $python - <<'PYTHON'
 import collections, csv, json, pathlib, shutil
 header = "env,method,cell,seed,status,task,heldout,cum_reward,area,reward_model,epsilon,episodes," \
-         "eval_return,eval_success,eval_steps,steps,seconds,config_hash,message"
+         "eval_return,eval_success,eval_steps,steps,seconds,config_hash,message,eval_discounted"
 lines = [header]
 for path in sorted(pathlib.Path("runs/reacher").glob("*/*/run.json")):
     run, ends, means = json.loads(path.read_text()), {}, collections.defaultdict(list)
@@ -82,13 +98,15 @@ for path in sorted(pathlib.Path("runs/reacher").glob("*/*/run.json")):
         last, before, area = ends.get(row["task"], (0, 0, 0))
         ends[row["task"]] = step, reward, area + (step - last) * (before + reward) / 2
     for row in csv.DictReader((path.parent / "eval.csv").open()):
-        means[row["task"], row["reward_model"], row["epsilon"]].append(float(row["return"]))
+        means[row["task"], row["reward_model"], row["epsilon"]].append(
+            [float(row[c]) for c in ("return", "success", "steps", "discounted_return")])
     steps = sum(end[0] for end in ends.values())
     for (task, model, epsilon), values in means.items():
+        score, success, length, discounted = (sum(v) / len(values) for v in zip(*values))
         step, reward, area = ends.get(task, (0, "", ""))
         lines.append(f"reacher,{run['method']},,{run['seed']},done,{task},{int(task[0] == 'h')},"
                      f"{reward},{area and area / step},{model},{epsilon},{len(values)},"
-                     f"{sum(values) / len(values)},1,80,{steps},{run['seconds']},0,")
+                     f"{score},{success},{length},{steps},{run['seconds']},0,,{discounted}")
     if run["seed"] == 0:
         shutil.copytree(path.parent, pathlib.Path("some") / path.parent.relative_to("runs"))
 for folder in ("kept-rows", "some"):
@@ -116,12 +134,12 @@ PYTHON
 
 $python - <<'PYTHON'
 import json, pathlib, shutil
-source = pathlib.Path("runs/reacher/dqn/seed-0")
-for k, name in enumerate(["it's_a^{b}", 'quo"te, comma', "back\\slash|pipe", "50%d @x $y `z`"]):
+names = ["it's_a^{b}", 'quo"te, comma', "back\\slash|pipe", "50%d @x $y `z`"]
+for k in range(8):
     target = pathlib.Path(f"odd/{k}")
-    shutil.copytree(source, target)
+    shutil.copytree(f"runs/reacher/dqn/seed-{k % 2}", target)
     run = json.loads((target / "run.json").read_text())
-    run["method"], run["env"] = name, "an env/with: odd_name"
+    run["method"], run["env"] = names[k // 2], "an env/with: odd_name"
     (target / "run.json").write_text(json.dumps(run))
 PYTHON
 "$export_bin" odd -o odd-out >made
@@ -165,7 +183,8 @@ bad train.csv "train.csv:6: column 'task_step'" sed -i '6s/^[^,]*,0,[^,]*,/9,0,1
 bad train.csv "train.csv:3: a control character" sed -i '3s/,/\x00/' train.csv
 bad train.csv "occurs twice" sed -i '1s/loss/step/' train.csv
 bad eval.csv "not even a header" truncate -s 0 eval.csv
-bad eval.csv "eval.csv:3: column 'return'" sed -i '3s/.*/0,1,learned,0,,80,1/' eval.csv
+bad eval.csv "eval.csv:3: column 'return'" sed -i '3s/.*/0,1,learned,0,,80,1,1/' eval.csv
+bad eval.csv "eval.csv:3: column 'discounted" sed -i '3s/.*/0,1,learned,0,1,80,1,x/' eval.csv
 bad eval.csv "eval.csv:3: a quoted field" sed -i '3s/.*/"0,1,learned,0,,80,1/' eval.csv
 bad eval.csv "eval.csv" sh -c 'rm eval.csv && mkdir eval.csv'
 bad trajectory.csv "'episode'" sed -i '1s/episode/ep/' trajectory.csv
@@ -184,8 +203,24 @@ bad summary.csv ": column 'cum_reward'" summary '/,sfrql,,2,done,0,/s/^\(\([^,]*
 bad summary.csv ": column 'seed'" summary '$s/^\(\([^,]*,\)\{3\}\)[^,]*/\1x/'
 bad summary.csv "no column 'steps'" summary '1s/,steps/,stages/'
 bad summary.csv "same run" summary '' twice
-bad summary.csv ": column 'message': 'x'" summary '/,sfrql,,2,done/s/$/x/'
+bad summary.csv ": column 'message': 'x'" summary '/,sfrql,,2,done/s/,,\([^,]*\)$/,x,\1/'
 bad summary.csv "whole number" summary '/,sfrql,,2,done/s/,2,done/,0.5,done/'
+
+# Runs with other settings in one comparison: between methods, between seeds, and as cells.
+settings() { # METHOD SEED CELL
+    local target=../../$1${3:+@$3}/seed-$2
+    mkdir -p "${target%/*}"
+    cp -r . "$target"
+    sed -i "s/\"method\": \"dqn\"/\"method\": \"$1\"/; s/\"seed\": 0/\"seed\": $2/
+        s/\"cell\": null/\"cell\": \"$3\"/; s/\"sf.lr\"/\"env.slip\": 0.1, \"sf.lr\"/" "$target/run.json"
+}
+bad "reacher/fg-dqn" "env.slip=0.1" settings fg-dqn 0 ""
+bad "reacher/dqn/seed-1" "env.slip=0.1" settings dqn 1 ""
+rm -rf cells
+mkdir -p cells/reacher/dqn
+cp -r runs/reacher/dqn/seed-0 cells/reacher/dqn
+(cd cells/reacher/dqn/seed-0 && settings dqn 0 slip0.1)
+"$export_bin" cells -o cells-out >/dev/null || fail "cells with other settings are refused"
 
 # A seed that lacks a task which another one has.
 missing_task() {
@@ -227,7 +262,7 @@ notebook = nbformat.read("notebook.ipynb", as_version=4)
 nbformat.validate(notebook)
 assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5), "not nbformat 4.5"
 images = [o for c in notebook.cells for o in c.get("outputs", []) if "image/png" in o["data"]]
-assert len(images) >= 25, f"only {len(images)} figures are embedded"
+assert len(images) >= 22, f"only {len(images)} figures are embedded"
 PYTHON
 $python -m nbconvert --to notebook --execute --output executed.ipynb notebook.ipynb >../log 2>&1 ||
     fail "the notebook does not run: $(tail -5 ../log)"

@@ -1,6 +1,7 @@
 // Policy maps and trajectories of a trained agent, as CSV for the export.
 #include "pictures.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,9 +35,24 @@ static fgsf_status act(view *v, int task, fgsf_rng *rng, fgsf_choice *choice, fl
 }
 
 // The greedy action in every free cell, with all objects still there.
+// What lies in a cell (start, goal or a type of object), and what entering it pays in this task.
+static void describe_cell(const fgsf_four_rooms *model, int cell, const double *w, char *out,
+                          size_t size) {
+    int kind = model->kind[cell];
+    if (kind == 0) {
+        snprintf(out, size, "%s,", cell == model->start ? "start" : "");
+    } else if (kind > model->num_types) {
+        snprintf(out, size, "goal,%g", w[kind - 1]);
+    } else {
+        snprintf(out, size, "%d,%g", kind, w[kind - 1]);
+    }
+}
+
 static fgsf_status map_task(view *v, int task) {
     fgsf_rng rng = fgsf_rng_make(0, FGSF_STREAM_EVAL);
     const fgsf_four_rooms *model = fgsf_four_rooms_model(v->env);
+    double w[FGSF_FOUR_ROOMS_MAX_OBJECTS + 1] = {0};
+    v->env->def->task_weights(v->env, task, w);
     fgsf_status status = fgsf_env_set_task(v->env, task);
     for (int cell = 0; cell < model->num_cells && status == FGSF_OK; cell++) {
         int row = model->row[cell], col = model->col[cell];
@@ -48,8 +64,10 @@ static fgsf_status map_task(view *v, int task) {
         status = fgsf_env_set_state(v->env, v->raw, v->env->spec.raw_size);
         if (status == FGSF_OK) status = act(v, task, &rng, &choice, &value);
         if (status == FGSF_OK) {
-            status = fgsf_csv_row(v->csv, "%d,%d,%d,%d,%d,%.6g", task, row, col, choice.action,
-                                  choice.policy, (double)value);
+            char mark[64];
+            describe_cell(model, cell, w, mark, sizeof mark);
+            status = fgsf_csv_row(v->csv, "%d,%d,%d,%d,%d,%.6g,%s", task, row, col, choice.action,
+                                  choice.policy, (double)value, mark);
         }
     }
     return status;
@@ -103,9 +121,9 @@ fgsf_status fgsf_pictures_write(fgsf_run *run, fgsf_agent *agent) {
     if (!v.state || !v.q || !v.raw) {
         status = fgsf_fail(FGSF_ERR_MEMORY, "no memory for pictures");
     } else if (map || v.env->def->position) {
-        status =
-            fgsf_csv_open(run, map ? "policy_map.csv" : "trajectory.csv",
-                          map ? "task,row,col,action,prior,q" : "task,episode,t,x,y", -1, &v.csv);
+        status = fgsf_csv_open(
+            run, map ? "policy_map.csv" : "trajectory.csv",
+            map ? "task,row,col,action,prior,q,kind,reward" : "task,episode,t,x,y", -1, &v.csv);
         if (status == FGSF_OK) status = write_tasks(&v, map);
         fgsf_status closed = fgsf_csv_close(v.csv);
         status = status == FGSF_OK ? closed : status;

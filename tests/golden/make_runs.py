@@ -42,17 +42,21 @@ def eval_rows(rng, skill, tasks, held_out, best):
             for epsilon in (0, 0.03):
                 for episode in range(5):
                     value = middle * (1.05 if model == "true" else 1) + rng.gauss(0, 0.1 * best)
-                    yield (name, episode, model, epsilon, round(value, 3), 80, int(skill > 0.5))
+                    steps = rng.randrange(40, 80) if skill > 0.5 else 80
+                    yield (name, episode, model, epsilon, round(value, 3), steps, int(skill > 0.5),
+                           round(0.6 * value, 3))
 
 
 def policy_rows(rng, tasks):
     for task in range(tasks):
         for r, line in enumerate(ROOMS):
             for c, cell in enumerate(line):
-                if cell not in "XG":
+                if cell != "X":
                     action = rng.choice([1, 2, 2, 1, 0, 3]) if r > 6 else rng.choice([1, 2])
                     prior = rng.randrange(task + 1) if rng.random() < 0.4 else task
-                    yield task, r, c, action, prior, round(rng.random(), 3)
+                    kind = {"_": "start", "G": "goal", ".": ""}.get(cell, cell)
+                    reward = 1 if cell == "G" else "" if cell in "._" else (1, -1)[(task + int(cell)) % 2]
+                    yield task, r, c, action, prior, round(rng.random(), 3), kind, reward
 
 
 def path_rows(rng, tasks, env):
@@ -88,10 +92,10 @@ def make_run(out, env, method, seed, skill, tasks, steps, scale, best, cell=None
     write(folder / "train.csv",
           "step,task,task_step,cum_reward,episodes,loss,bellman_residual,grad_norm,gpi_share",
           train_rows(rng, skill, tasks, steps, scale, method))
-    write(folder / "eval.csv", "task,episode,reward_model,epsilon,return,steps,success",
+    write(folder / "eval.csv", "task,episode,reward_model,epsilon,return,steps,success,discounted_return",
           eval_rows(rng, skill, tasks, more.get("held_out", 0), best))
     if more.get("picture") == "map":
-        write(folder / "policy_map.csv", "task,row,col,action,prior,q", policy_rows(rng, tasks))
+        write(folder / "policy_map.csv", "task,row,col,action,prior,q,kind,reward", policy_rows(rng, tasks))
     if more.get("picture") == "path":
         write(folder / "trajectory.csv", "task,episode,t,x,y", path_rows(rng, tasks, env))
 
@@ -107,6 +111,10 @@ def make_studies(out):
                                  cell=f"slip{slip}-n{n}-{estimator}", **room)
             for method in ("sfrql", "fg-sfrql"):
                 make_run(out, "four_rooms", method, seed, 0.8, cell=f"slip{slip}", **room)
+    for seed in range(2):
+        for rate, skill in (("3e-3", 0.3), ("1e-4", 0.2), ("1e-3", 0.6), ("3e-4", 0.4)):
+            for cell in ("rate", "hard100-rate"):
+                make_run(out, "four_rooms", "sfrql", seed, skill, cell=cell + rate, **room)
     cells = {"A0": 0.5, "C2": 0.55, "C1": 0.75, "B0": 0.88, "B3": 0.86, "C3": 0.8, "D1": 0.6}
     for seed in range(5):
         for cell, skill in cells.items():

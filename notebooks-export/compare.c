@@ -1,0 +1,153 @@
+// Which arms are set against each other, and the difference between two of them, paired by seed.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+
+// ---- pairs --------------------------------------------------------------------------------------
+
+static fgsf_status put_pair(pool *p, const arm *a, const arm *b, arm_pair **out, size_t *n) {
+    for (size_t i = 0; i < *n; i++) {
+        if ((*out)[i].a == a && (*out)[i].b == b) return FGSF_OK;
+    }
+    TRY(pool_push(p, out, n, sizeof **out));
+    (*out)[*n - 1] = (arm_pair){a, b};
+    return FGSF_OK;
+}
+
+static const arm *plain_arm(const group *g, const char *method) {
+    for (size_t i = 0; i < g->narms; i++) {
+        const arm *a = &g->arms[i];
+        if (a->nruns && !a->cell && strcmp(a->method, method) == 0) return a;
+    }
+    return NULL;
+}
+
+// From the published semi-gradient to the published full gradient, one ingredient at a time; the
+// other cells follow in the order of their names.
+static size_t ablation_rank(const char *cell) {
+    static const char *const PATH[] = {"A0", "C2", "C1", "B0", "B3", "B1", "A1"};
+    size_t n = sizeof PATH / sizeof PATH[0];
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(PATH[i], cell) == 0) return i;
+    }
+    return n;
+}
+
+static int compare_cells(const void *a, const void *b) {
+    const arm *x = *(const arm *const *)a;
+    const arm *y = *(const arm *const *)b;
+    size_t i = ablation_rank(x->cell);
+    size_t j = ablation_rank(y->cell);
+    if (i != j) return i < j ? -1 : 1;
+    int order = cell_compare(x->cell, y->cell);
+    return order ? order : strcmp(x->method, y->method);
+}
+
+fgsf_status ablation_arms(pool *p, const group *g, const arm ***out, size_t *n) {
+    for (size_t i = 0; i < g->narms; i++) {
+        const arm *a = &g->arms[i];
+        const char *estimator = NULL;
+        double slip = 0;
+        long count = 0;
+        if (a->nruns == 0 || !a->cell) continue;
+        bool averaged = cell_is_averaging(a->cell, &slip, &count, &estimator);
+        if (averaged && g->has & HAS_AVERAGING) continue;
+        TRY(pool_push(p, out, n, sizeof **out));
+        (*out)[*n - 1] = a;
+    }
+    if (*n) qsort(*out, *n, sizeof **out, compare_cells);
+    return FGSF_OK;
+}
+
+static const arm *arm_of_cell(const arm *const *arms, size_t n, const char *cell) {
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(arms[i]->cell, cell) == 0) return arms[i];
+    }
+    return NULL;
+}
+
+// The primary contrast, the steps from the published semi-gradient to the full gradient, and every
+// cell that was run with both gradients.
+static fgsf_status ablation_pairs(pool *p, const group *g, arm_pair **out, size_t *n) {
+    static const char *const STEPS[][2] = {{"B1", "B0"}, {"C2", "A0"}, {"C1", "C2"}, {"B0", "C1"},
+                                           {"B3", "B0"}, {"A1", "B1"}, {"A1", "B3"}, {"A1", "A0"}};
+    const arm **arms = NULL;
+    size_t count = 0;
+    TRY(ablation_arms(p, g, &arms, &count));
+    for (size_t i = 0; i < sizeof STEPS / sizeof STEPS[0]; i++) {
+        const arm *a = arm_of_cell(arms, count, STEPS[i][0]);
+        const arm *b = arm_of_cell(arms, count, STEPS[i][1]);
+        if (a && b) TRY(put_pair(p, a, b, out, n));
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < count; j++) {
+            bool full = strncmp(arms[i]->method, "fg-", 3) == 0;
+            if (!full || strcmp(arms[i]->method + 3, arms[j]->method) != 0) continue;
+            if (strcmp(arms[i]->cell, arms[j]->cell) == 0)
+                TRY(put_pair(p, arms[i], arms[j], out, n));
+        }
+    }
+    return FGSF_OK;
+}
+
+fgsf_status pairs_of(pool *p, const group *g, arm_pair **out, size_t *n) {
+    static const char *const GRADIENT[][2] = {{"fg-sfrql", "sfrql"}, {"fg-dqn", "dqn"}};
+    for (size_t i = 0; i < 2; i++) {
+        const arm *a = plain_arm(g, GRADIENT[i][0]);
+        const arm *b = plain_arm(g, GRADIENT[i][1]);
+        if (a && b) TRY(put_pair(p, a, b, out, n));
+    }
+    const arm *ours = plain_arm(g, "fg-sfrql");
+    for (size_t i = 0; i < g->narms; i++) {
+        const arm *a = &g->arms[i];
+        if (!a->shown || a == ours || (!ours && a->cell)) continue;
+        if (ours) TRY(put_pair(p, ours, a, out, n));
+        for (size_t j = 0; j < i && !ours; j++) {
+            if (g->arms[j].shown && !g->arms[j].cell) TRY(put_pair(p, a, &g->arms[j], out, n));
+        }
+    }
+    return ablation_pairs(p, g, out, n);
+}
+
+// ---- one pair -----------------------------------------------------------------------------------
+
+static double seed_mean(const scores *s, size_t seed, const part *tasks) {
+    double sum = 0;
+    for (size_t k = tasks->first; k < tasks->last; k++) sum += s->s.x[seed * s->s.tasks + k];
+    return sum / (double)(tasks->last - tasks->first);
+}
+
+fgsf_status compare(pool *p, arm_pair pair, enum metric metric, const part *tasks,
+                    comparison *out) {
+    fgsf_stats_wilcoxon_result test;
+    scores a, b;
+    double *x = NULL, *y = NULL, *d = NULL;
+    size_t n = 0;
+    *out = (comparison){.p_value = NAN, .rank_biserial = NAN};
+    TRY(scores_of(p, pair.a, metric, &a));
+    TRY(scores_of(p, pair.b, metric, &b));
+    if (!scores_comparable(&a, &b)) return FGSF_OK;
+    TRY(pool_get(p, a.s.seeds, sizeof *x, &x));
+    TRY(pool_get(p, a.s.seeds, sizeof *y, &y));
+    TRY(pool_get(p, a.s.seeds, sizeof *d, &d));
+    for (size_t i = 0; i < a.s.seeds; i++) {
+        for (size_t j = 0; j < b.s.seeds; j++) {
+            if (a.seed[i] != b.seed[j]) continue;
+            x[n] = seed_mean(&a, i, tasks);
+            y[n] = seed_mean(&b, j, tasks);
+            d[n] = x[n] - y[n];
+            out->wins += d[n] > 1e-9 * fabs(x[n]);
+            n++;
+        }
+    }
+    if (n == 0) return FGSF_OK;
+    scores differences = {.s = {.x = d, .seeds = n, .tasks = 1}};
+    TRY(mean_interval(&differences, &out->difference));
+    TRY(fgsf_stats_wilcoxon(x, y, n, &test));
+    out->pairs = n;
+    out->p_value = test.p_value;
+    out->rank_biserial = test.rank_biserial;
+    return FGSF_OK;
+}

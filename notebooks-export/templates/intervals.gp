@@ -1,0 +1,31 @@
+# One row per series, a point with its interval. LEFT is the room for the names. ZERO = 1 starts the
+# axis at 0; ZERO = -1 keeps 0 in sight and draws a line there.
+GAP = 30; FOOT = 60
+array TOP[|PANEL|]
+do for [p=1:|PANEL|] {
+    stats DATA using (is(PANEL_COLUMN, PANEL[p]) ? column('high') : NaN) nooutput
+    TOP[p] = STATS_max
+}
+@multiplot@
+set yrange [0.4:|SERIES| + 0.6]
+do for [p=1:|PANEL|] {
+    set title PANEL_WORD.PANEL[p] offset 0,-0.7
+    set xlabel XLABELS[p] offset 0,0.3
+    set format x (TOP[p] >= 5000 ? '%.0s%c' : '%g')
+    set ytics scale 0 ()
+    do for [i=1:|SERIES|] {
+        LABEL = p == 1 ? tic(SERIES[i]) : ''
+        AT_ROW = |SERIES| + 1 - i
+        set ytics add (LABEL AT_ROW)
+    }
+    if (ZERO > 0) { set xrange [0:*] } else { set offsets graph 0.03, graph 0.03, 0, 0 }
+    if (ZERO < 0) {
+        set xrange [*<0:0<*]
+        set arrow 1 from 0, graph 0 to 0, graph 1 nohead lc rgb '#444444' dt 2
+    }
+    plot for [i=1:|SERIES|] DATA using \
+             (get(SERIES[i], PANEL[p], 'mean')):(|SERIES| + 1 - i)\
+             :(get(SERIES[i], PANEL[p], 'low')):(get(SERIES[i], PANEL[p], 'high')) \
+             with xerrorbars pt (DASH[i] == 1 ? 7 : 6) ps 1.1 lw 2.2 lc rgb COLOUR[i]
+}
+unset multiplot

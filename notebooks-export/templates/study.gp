@@ -1,0 +1,18 @@
+# Points with intervals against a few values of x, joined by lines. Series stand a little apart, so
+# that intervals do not hide each other.
+LEFT = 80; GAP = 80; FOOT = 105
+@multiplot@
+set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05
+set xlabel XLABEL offset 0,0.3
+if (LOGX) { set logscale x; set format x '%g' }
+shifted(x, i) = LOGX ? x * 1.04**(i - 1) : x + SHIFT*(i - 1)
+do for [p=1:|PANEL|] {
+    set title PANEL_WORD.PANEL[p] offset 0,-0.7
+    set ylabel YLABELS[p] offset 1,0
+    plot for [i=1:|SERIES|] DATA using (shifted(get(SERIES[i], PANEL[p], XCOLUMN), i))\
+             :(get(SERIES[i], PANEL[p], 'mean')):(get(SERIES[i], PANEL[p], 'low'))\
+             :(get(SERIES[i], PANEL[p], 'high')) \
+             with yerrorlines pt (DASH[i] == 1 ? 7 : 6) ps 1 lw 2 dt DASH[i] lc rgb COLOUR[i]
+}
+@legend@ with lines lw 2 dt DASH[i] lc rgb COLOUR[i] title SERIES[i]
+unset multiplot
