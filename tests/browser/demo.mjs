@@ -1,0 +1,54 @@
+// demo.mjs INDEX_HTML [SHOTS]: trains in Chromium, from a file, without a network, and fails with a reason.
+import { pathToFileURL } from "node:url";
+import { launch } from "./chromium.mjs";
+
+const [file, shots] = process.argv.slice(2);
+const need = (truth, what) => { if (!truth) throw new Error(what); };
+const browser = await launch(process.env.FGSF_CHROMIUM ?? "chromium");
+try {
+    const begun = Date.now();
+    const page = await browser.open(pathToFileURL(file).href, { height: 1000 });
+    await page.until("sides.every((s) => s.q)", 30);
+    const loaded = Date.now() - begun;
+
+    // A weight that is dragged turns arrows at once, while nothing is learned for it.
+    await page.until("sides.every((s) => s.progress?.step > 2000)", 60);
+    const arrows = "sides.map((s) => Array.from({ length: s.q.length / 4 }, (_, i) => { const own = s.q.subarray(4 * i, 4 * i + 4); return own.indexOf(Math.max(...own)); }).join(''))";
+    await page.run("document.getElementById('play').click()");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const before = await page.run(arrows), steps = await page.run("sides.map((s) => s.progress.step)");
+    const turned = Date.now();
+    await page.run("sliders.forEach(({ range }, i) => { range.value = i === 3 ? 2 : -1; range.oninput(); })");
+    await page.until(`JSON.stringify(${arrows}) !== ${JSON.stringify(JSON.stringify(before))}`, 5);
+    const answered = Date.now() - turned;
+    need(String(await page.run("sides.map((s) => s.progress.step)")) === String(steps), "it trained while it was paused");
+    await page.run("setWeights(state.tasks[0], true)");
+    await page.run("document.getElementById('play').click()");
+
+    await page.until("sides.every((s) => s.done && s.judged)", 60);
+    const trained = Date.now() - begun;
+    const judged = await page.run("sides.map((s) => s.judged)");
+    const rewards = await page.run("sides.map((s) => s.progress.reward)");
+    console.log(`shown after ${loaded} ms, arrows after ${answered} ms, trained after ${(trained / 1000).toFixed(1)} s; ` +
+        `reward ${rewards.join(" and ")}; greedy ${judged.map((j) => `${j.worth}${j.goal ? " with goal" : ""}`).join(" and ")}`);
+    need(trained < 60000, "training takes more than a minute");
+    need(judged[judged[1].worth >= judged[0].worth ? 1 : 0].goal, "the better side does not reach the goal");
+    if (shots) await page.shot(shots);
+
+    // A map without a goal is refused with the library's own words; a new wall starts again.
+    await page.run("state.map[0][8] = '.'; startAll()");
+    await page.until("document.getElementById('error').textContent.includes('goal')", 10);
+    await page.run("state.map[0][8] = 'G'; state.map[2][0] = 'X'; startAll()");
+    await page.until("sides.every((s) => s.q?.length === 4 * state.map.flat().filter((t) => t !== 'X').length)", 20);
+    need(page.errors.length === 0, `console: ${page.errors.join("; ")}`);
+    const phone = await browser.open(pathToFileURL(file).href, { width: 390, height: 844, phone: true, dark: true });
+    await phone.until("sides.every((s) => s.q)", 30);
+    need(await phone.run("document.documentElement.scrollWidth <= 390"), "too wide for a phone");
+    need(phone.errors.length === 0, `console on the phone: ${phone.errors.join("; ")}`);
+    if (shots) await phone.shot(shots.replace(".png", "-phone.png"));
+} catch (error) {
+    console.log(`demo: ${error.message}`);
+    process.exitCode = 1;
+} finally {
+    await browser.close();
+}
