@@ -1,4 +1,5 @@
-# Finds ggml, OpenBLAS, cJSON, MuJoCo and MPI and gathers them in the target fgsf_dependencies.
+# Finds ggml and cJSON for the target fgsf_dependencies, MuJoCo for fgsf_env_dependencies, OpenBLAS and
+# MPI for the drivers.
 # Sets, for the installed package: FGSF_GGML_ARCHIVES and FGSF_GGML_NAMES (the static archives to
 # install, in link order), FGSF_GGML_LINK (flags for fgsf.pc when ggml is the system's),
 # FGSF_SYSTEM_LIBRARIES (names for -l) and FGSF_PACKAGE_DEPENDENCIES (find_dependency arguments).
@@ -6,6 +7,8 @@
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 add_library(fgsf_dependencies INTERFACE)
+add_library(fgsf_env_dependencies INTERFACE)
+add_library(fgsf_driver_dependencies INTERFACE)
 set(FGSF_SYSTEM_LIBRARIES "")
 set(FGSF_PACKAGE_DEPENDENCIES Threads)
 set(FGSF_GGML_ARCHIVES "")
@@ -96,26 +99,29 @@ endif()
 
 # ---- Libraries with a header and a -l name -------------------------------------------------------
 
-# fgsf_find(NAME header library REQUIRED|OPTIONAL suffix...) defines FGSF_HAVE_NAME=1 when found.
-function(fgsf_find name header library need)
+# fgsf_find(TARGET NAME header library suffix...) defines FGSF_HAVE_NAME=1 for TARGET when found.
+function(fgsf_find target name header library)
     find_path(FGSF_${name}_INCLUDE_DIR ${header} PATH_SUFFIXES ${ARGN})
     find_library(FGSF_${name}_LIBRARY ${library} PATH_SUFFIXES ${ARGN})
     mark_as_advanced(FGSF_${name}_INCLUDE_DIR FGSF_${name}_LIBRARY)
     if(FGSF_${name}_INCLUDE_DIR AND FGSF_${name}_LIBRARY)
-        target_compile_definitions(fgsf_dependencies INTERFACE FGSF_HAVE_${name}=1)
-        target_include_directories(fgsf_dependencies SYSTEM INTERFACE
-            "${FGSF_${name}_INCLUDE_DIR}")
-        target_link_libraries(fgsf_dependencies INTERFACE "${FGSF_${name}_LIBRARY}")
-        set(FGSF_SYSTEM_LIBRARIES ${FGSF_SYSTEM_LIBRARIES} ${library} PARENT_SCOPE)
+        target_compile_definitions(${target} INTERFACE FGSF_HAVE_${name}=1)
+        target_include_directories(${target} SYSTEM INTERFACE "${FGSF_${name}_INCLUDE_DIR}")
+        target_link_libraries(${target} INTERFACE "${FGSF_${name}_LIBRARY}")
         set(FGSF_HAVE_${name} 1 PARENT_SCOPE)
-    elseif(need STREQUAL "REQUIRED")
-        message(FATAL_ERROR "${header} or lib${library} is missing: run third_party/setup")
     endif()
 endfunction()
 
-fgsf_find(CBLAS cblas.h openblas REQUIRED openblas-pthread openblas)
-fgsf_find(CJSON cjson/cJSON.h cjson REQUIRED)
-fgsf_find(MUJOCO mujoco/mujoco.h mujoco OPTIONAL)
+fgsf_find(fgsf_dependencies CJSON cjson/cJSON.h cjson)
+fgsf_find(fgsf_driver_dependencies CBLAS cblas.h openblas openblas-pthread openblas)
+fgsf_find(fgsf_env_dependencies MUJOCO mujoco/mujoco.h mujoco)
+if(NOT FGSF_HAVE_CJSON)
+    message(FATAL_ERROR "cjson/cJSON.h or libcjson is missing: run third_party/setup")
+endif()
+list(APPEND FGSF_SYSTEM_LIBRARIES cjson)
+if("ggml-blas" IN_LIST FGSF_GGML_NAMES)
+    list(APPEND FGSF_SYSTEM_LIBRARIES openblas)
+endif()
 if(NOT FGSF_HAVE_MUJOCO)
     message(STATUS "MuJoCo not found: of the environments only Four Rooms is offered")
 endif()

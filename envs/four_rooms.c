@@ -24,11 +24,11 @@ typedef struct four_rooms {
 } four_rooms;
 
 static const fgsf_setting SETTINGS[] = {
-    {NULL, NULL, "env.num_tasks", "6"},     {NULL, NULL, "train.steps_per_task", "10000"},
-    {NULL, NULL, "train.batch_size", "64"}, {NULL, NULL, "train.buffer_capacity", "200000"},
-    {NULL, NULL, "train.gamma", "0.95"},    {NULL, NULL, "train.horizon", "200"},
-    {NULL, NULL, "explore.epsilon", "0.6"}, {NULL, NULL, "eval.horizon", "100"},
-    {NULL, NULL, "sf.xi_set", "exact"},
+    {NULL, "env.num_tasks", "6"},     {NULL, "train.steps_per_task", "10000"},
+    {NULL, "train.batch_size", "64"}, {NULL, "train.buffer_capacity", "200000"},
+    {NULL, "train.gamma", "0.95"},    {NULL, "train.horizon", "200"},
+    {NULL, "explore.epsilon", "0.6"}, {NULL, "eval.horizon", "100"},
+    {NULL, "sf.xi_set", "exact"},
 };
 
 fgsf_four_rooms_outcome fgsf_four_rooms_move(const fgsf_four_rooms *m, int cell, uint64_t inventory,
@@ -74,38 +74,28 @@ static void fill_weights(four_rooms *self, int tasks) {
     }
 }
 
-static fgsf_status check_config(const fgsf_config *cfg) {
-    if (cfg->env.num_tasks < 1 || cfg->env.num_tasks > MAX_TASKS) {
-        return fgsf_fail(FGSF_ERR_INVALID, "env.num_tasks: %lld is not in [1, %d]",
-                         (long long)cfg->env.num_tasks, MAX_TASKS);
-    }
-    if (!(cfg->env.step_cost >= -1e6 && cfg->env.step_cost <= 1e6)) {
-        return fgsf_fail(FGSF_ERR_INVALID, "env.step_cost: %g is not in [-1e6, 1e6]",
-                         cfg->env.step_cost);
-    }
-    if (cfg->env.goals[0] != '\0') {
-        return fgsf_fail(FGSF_ERR_INVALID,
-                         "env.goals: '%s': four_rooms has its goal in the map (env.map)",
-                         cfg->env.goals);
-    }
-    return FGSF_OK;
-}
+static const fgsf_key KEYS[] = {
+    {"env.map", FGSF_KEY_TEXT, offsetof(fgsf_four_rooms_params, map), "", 0, FGSF_TEXT_SIZE, NULL,
+     "A text file with a map, its goal in it; empty for the built-in one."},
+    {"env.step_cost", FGSF_KEY_REAL, offsetof(fgsf_four_rooms_params, step_cost), "0", -1e6, 1e6,
+     NULL, "Subtracted from the reward of a step that collects nothing."},
+};
 
-static fgsf_status four_rooms_create(const fgsf_config *cfg, fgsf_env **out) {
-    fgsf_status status = check_config(cfg);
-    if (status != FGSF_OK) return status;
+static fgsf_status four_rooms_create(const void *params, int tasks, fgsf_env **out) {
+    const fgsf_four_rooms_params *p = params;
+    if (tasks < 1 || tasks > MAX_TASKS) {
+        return fgsf_fail(FGSF_ERR_INVALID, "env.num_tasks: %d is not in [1, %d]", tasks, MAX_TASKS);
+    }
     four_rooms *self = calloc(1, sizeof *self);
     if (!self) return fgsf_fail(FGSF_ERR_MEMORY, "four_rooms: out of memory");
     fgsf_four_rooms *m = &self->model;
-    status = fgsf_four_rooms_load(cfg->env.map, m);
+    fgsf_status status = fgsf_four_rooms_load(p->map, m);
     if (status != FGSF_OK) {
         free(self);
         return status;
     }
-    m->slip = cfg->env.slip;
-    self->step_cost = cfg->env.step_cost;
+    self->step_cost = p->step_cost;
     self->cell = m->start;
-    int tasks = (int)cfg->env.num_tasks;
     size_t all = (size_t)tasks + FGSF_FOUR_ROOMS_HELDOUT;
     self->weights = calloc(all * (size_t)m->num_features, sizeof *self->weights);
     self->reward = calloc(all * (size_t)m->num_kinds, sizeof *self->reward);
@@ -246,6 +236,10 @@ static void four_rooms_position(const fgsf_env *env, double *x, double *y) {
 const fgsf_env_def fgsf_four_rooms_def = {
     .name = "four_rooms",
     .summary = "13x13 grid: collect objects of the right type, then reach the goal",
+    .keys = KEYS,
+    .num_keys = sizeof KEYS / sizeof KEYS[0],
+    .params_size = sizeof(fgsf_four_rooms_params),
+    .deterministic = true,
     .settings = SETTINGS,
     .num_settings = sizeof SETTINGS / sizeof SETTINGS[0],
     .create = four_rooms_create,
@@ -263,5 +257,8 @@ const fgsf_env_def fgsf_four_rooms_def = {
 };
 
 const fgsf_four_rooms *fgsf_four_rooms_model(const fgsf_env *env) {
-    return env && env->def == &fgsf_four_rooms_def ? &((const four_rooms *)env)->model : NULL;
+    if (!env || env->def != &fgsf_four_rooms_def) return NULL;
+    four_rooms *self = (four_rooms *)env;
+    self->model.slip = env->slip; // which the head holds, for every environment
+    return &self->model;
 }

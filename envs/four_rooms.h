@@ -23,6 +23,12 @@ FGSF_BEGIN_DECLS
 #define FGSF_FOUR_ROOMS_MAX_OBJECTS 60
 #define FGSF_FOUR_ROOMS_HELDOUT 10
 
+// What its keys set.
+typedef struct fgsf_four_rooms_params {
+    char map[FGSF_TEXT_SIZE]; // a text file, or "" for the built-in map
+    double step_cost;         // subtracted from the reward of a step that collects nothing
+} fgsf_four_rooms_params;
+
 // The map, indexed. A step's `kind` is the row of the feature set that it gives: 0 nothing, k an
 // object of type k, num_types + 1 the goal.
 typedef struct fgsf_four_rooms {

@@ -30,21 +30,22 @@ typedef struct point_maze {
 } point_maze;
 
 static const fgsf_setting SETTINGS[] = {
-    {NULL, NULL, "env.num_tasks", "8"},
-    {NULL, NULL, "env.layout", "umaze"},
-    {NULL, NULL, "env.goal_noise", "0"},
-    {"compat", NULL, "env.goal_noise", "0.25"},
-    {NULL, NULL, "env.terminate_on_goal", "false"},
-    {"compat", NULL, "env.terminate_on_goal", "true"},
-    {NULL, NULL, "train.steps_per_task", "30000"},
-    {NULL, NULL, "train.batch_size", "512"},
-    {NULL, NULL, "train.buffer_capacity", "200000"},
-    {NULL, NULL, "train.gamma", "0.95"},
-    {NULL, NULL, "train.horizon", "200"},
-    {NULL, NULL, "explore.epsilon", "0.6"},
-    {NULL, NULL, "eval.horizon", "100"},
-    {"compat", NULL, "eval.horizon", "200"},
-    {NULL, NULL, "sf.xi_set", "prototypes"},
+    {NULL, "env.num_tasks", "8"},
+    {NULL, "env.layout", "umaze"},
+    {NULL, "env.goal_noise", "0"},
+    {"compat", "env.goal_noise", "0.25"},
+    {"compat", "env.listed_goals", "true"},
+    {NULL, "env.terminate_on_goal", "false"},
+    {"compat", "env.terminate_on_goal", "true"},
+    {NULL, "train.steps_per_task", "30000"},
+    {NULL, "train.batch_size", "512"},
+    {NULL, "train.buffer_capacity", "200000"},
+    {NULL, "train.gamma", "0.95"},
+    {NULL, "train.horizon", "200"},
+    {NULL, "explore.epsilon", "0.6"},
+    {NULL, "eval.horizon", "100"},
+    {"compat", "eval.horizon", "200"},
+    {NULL, "sf.xi_set", "prototypes"},
 };
 
 static void point_maze_free(fgsf_env *env) {
@@ -68,19 +69,34 @@ static fgsf_status load_sim(point_maze *self) {
     return FGSF_OK;
 }
 
-static fgsf_status set_up(const fgsf_config *cfg, point_maze *self) {
-    if (!(cfg->env.goal_noise >= 0.0 && cfg->env.goal_noise <= 0.5)) {
-        return fgsf_fail(FGSF_ERR_INVALID, "env.goal_noise: %g is not in [0, 0.5]",
-                         cfg->env.goal_noise);
-    }
-    fgsf_status status = fgsf_point_maze_plan_make(cfg, &self->plan);
+#define AT(field) offsetof(fgsf_point_maze_params, field)
+static const fgsf_key KEYS[] = {
+    {"env.map", FGSF_KEY_TEXT, AT(map), "", 0, FGSF_TEXT_SIZE, NULL,
+     "A text file with a map; empty for a built-in layout."},
+    {"env.layout", FGSF_KEY_TEXT, AT(layout), "umaze", 0, FGSF_NAME_SIZE, NULL,
+     "Built-in layout: umaze, medium or large; env.map overrides it."},
+    {"env.goals", FGSF_KEY_TEXT, AT(goals), "", 0, FGSF_TEXT_SIZE, NULL,
+     "Goals as cells `row,col` or points `@x,y` (metres), separated by semicolons; overrides the "
+     "map's `G` cells."},
+    {"env.listed_goals", FGSF_KEY_BOOL, AT(listed_goals), "false", 0, 1, NULL,
+     "Without env.map and env.goals: the layout's goals of the authors' code."},
+    {"env.goal_in_state", FGSF_KEY_BOOL, AT(goal_in_state), "true", 0, 1, NULL,
+     "Append the goal's position to the encoded state."},
+    {"env.goal_noise", FGSF_KEY_REAL, AT(goal_noise), "0", 0, 0.5, NULL,
+     "Uniform noise on the goal at each reset, in metres, unseen by features."},
+    {"env.terminate_on_goal", FGSF_KEY_BOOL, AT(terminate_on_goal), "false", 0, 1, NULL,
+     "End the episode within 0.45 m of the goal."},
+};
+
+static fgsf_status set_up(const fgsf_point_maze_params *p, int tasks, point_maze *self) {
+    fgsf_status status = fgsf_point_maze_plan_make(p, tasks, &self->plan);
     if (status == FGSF_OK) status = load_sim(self);
     if (status != FGSF_OK) return status;
     self->phi = calloc((size_t)self->plan.num_tasks, sizeof *self->phi);
     if (!self->phi) return fgsf_fail(FGSF_ERR_MEMORY, "point_maze: out of memory");
-    self->goal_in_state = cfg->env.goal_in_state;
-    self->terminate_on_goal = cfg->env.terminate_on_goal;
-    self->goal_noise = cfg->env.goal_noise;
+    self->goal_in_state = p->goal_in_state;
+    self->terminate_on_goal = p->terminate_on_goal;
+    self->goal_noise = p->goal_noise;
     self->base.spec = (fgsf_env_spec){.num_tasks = self->plan.num_tasks,
                                       .num_heldout = self->plan.num_heldout,
                                       .num_actions = 9,
@@ -103,11 +119,11 @@ static fgsf_status begin(point_maze *self, const double shift[2], const double n
     return fgsf_sim_set(&self->sim, at, rest, NULL);
 }
 
-static fgsf_status point_maze_create(const fgsf_config *cfg, fgsf_env **out) {
+static fgsf_status point_maze_create(const void *params, int tasks, fgsf_env **out) {
     point_maze *self = calloc(1, sizeof *self);
     if (!self) return fgsf_fail(FGSF_ERR_MEMORY, "point_maze: out of memory");
     const double zero[2] = {0.0, 0.0};
-    fgsf_status status = set_up(cfg, self);
+    fgsf_status status = set_up(params, tasks, self);
     if (status == FGSF_OK) status = begin(self, zero, zero);
     if (status != FGSF_OK) {
         point_maze_free(&self->base);
@@ -219,6 +235,9 @@ static void point_maze_position(const fgsf_env *env, double *x, double *y) {
 const fgsf_env_def fgsf_point_maze_def = {
     .name = "point_maze",
     .summary = "a ball pushed through a maze towards a goal (MuJoCo)",
+    .keys = KEYS,
+    .num_keys = sizeof KEYS / sizeof KEYS[0],
+    .params_size = sizeof(fgsf_point_maze_params),
     .settings = SETTINGS,
     .num_settings = sizeof SETTINGS / sizeof SETTINGS[0],
     .create = point_maze_create,

@@ -13,6 +13,16 @@ FGSF_BEGIN_DECLS
 #define FGSF_POINT_MAZE_RADIUS 0.1   // m, of the ball
 #define FGSF_POINT_MAZE_MARGIN 0.004 // m, distance at which a contact starts to act
 
+// What its keys set.
+typedef struct fgsf_point_maze_params {
+    char map[FGSF_TEXT_SIZE];    // a text file, or "" for a built-in layout
+    char goals[FGSF_TEXT_SIZE];  // "" for the map's
+    char layout[FGSF_NAME_SIZE]; // umaze, medium or large
+    bool listed_goals;           // the layout's goals of the authors' code, where none are given
+    bool goal_in_state, terminate_on_goal;
+    double goal_noise; // m
+} fgsf_point_maze_params;
+
 typedef struct fgsf_point_maze_plan {
     fgsf_grid grid; // '1' wall, '0' free
     int start_row, start_col;
@@ -22,7 +32,8 @@ typedef struct fgsf_point_maze_plan {
 } fgsf_point_maze_plan;
 
 // Reads the maze and decides the goals: env.layout, env.map, env.goals, env.num_tasks, preset.
-FGSF_API fgsf_status fgsf_point_maze_plan_make(const fgsf_config *cfg, fgsf_point_maze_plan *out);
+FGSF_API fgsf_status fgsf_point_maze_plan_make(const fgsf_point_maze_params *params, int tasks,
+                                               fgsf_point_maze_plan *out);
 FGSF_API void fgsf_point_maze_plan_free(fgsf_point_maze_plan *plan);
 
 // Returns the model as MJCF text, to be freed with free(), or NULL when out of memory.

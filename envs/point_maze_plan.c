@@ -167,17 +167,17 @@ static fgsf_status read_map(const char *path, fgsf_point_maze_plan *plan,
     return measure(plan, source);
 }
 
-static fgsf_status read_layout(const fgsf_config *cfg, fgsf_point_maze_plan *plan,
+static fgsf_status read_layout(const fgsf_point_maze_params *p, fgsf_point_maze_plan *plan,
                                fgsf_goal goals[FGSF_GOALS_MAX], int *num_goals) {
-    const layout *l = find_layout(cfg->env.layout);
+    const layout *l = find_layout(p->layout);
     if (!l) {
         return fgsf_fail(FGSF_ERR_INVALID, "env.layout: '%s' is not one of umaze|medium|large",
-                         cfg->env.layout);
+                         p->layout);
     }
     fgsf_status status = fgsf_grid_parse(l->map, l->name, "10", &plan->grid, NULL);
     if (status != FGSF_OK) return status;
     plan->start_row = plan->start_col = LAYOUT_START;
-    *num_goals = cfg->preset == FGSF_COMPAT ? MAX_LISTED : 0;
+    *num_goals = p->listed_goals ? MAX_LISTED : 0;
     for (int i = 0; i < *num_goals; i++) {
         goals[i] = (fgsf_goal){true, {l->listed[i][0], l->listed[i][1]}};
     }
@@ -279,18 +279,18 @@ static fgsf_status choose_goals(fgsf_point_maze_plan *plan, int tasks) {
     return status;
 }
 
-fgsf_status fgsf_point_maze_plan_make(const fgsf_config *cfg, fgsf_point_maze_plan *out) {
-    if (cfg->env.num_tasks < 1 || cfg->env.num_tasks > MAX_TASKS) {
-        return fgsf_fail(FGSF_ERR_INVALID, "env.num_tasks: %lld is not in [1, %d]",
-                         (long long)cfg->env.num_tasks, MAX_TASKS);
+fgsf_status fgsf_point_maze_plan_make(const fgsf_point_maze_params *p, int tasks,
+                                      fgsf_point_maze_plan *out) {
+    if (tasks < 1 || tasks > MAX_TASKS) {
+        return fgsf_fail(FGSF_ERR_INVALID, "env.num_tasks: %d is not in [1, %d]", tasks, MAX_TASKS);
     }
     fgsf_point_maze_plan plan = {0};
     fgsf_goal goals[FGSF_GOALS_MAX];
-    int count = 0, tasks = (int)cfg->env.num_tasks;
-    fgsf_status status = cfg->env.map[0] ? read_map(cfg->env.map, &plan, goals, &count)
-                                         : read_layout(cfg, &plan, goals, &count);
-    if (status == FGSF_OK && cfg->env.goals[0]) {
-        status = fgsf_goals_parse(cfg->env.goals, goals, &count);
+    int count = 0;
+    fgsf_status status =
+        p->map[0] ? read_map(p->map, &plan, goals, &count) : read_layout(p, &plan, goals, &count);
+    if (status == FGSF_OK && p->goals[0]) {
+        status = fgsf_goals_parse(p->goals, goals, &count);
     }
     if (status == FGSF_OK) {
         status = count > 0 ? use_listed(&plan, tasks, goals, count) : choose_goals(&plan, tasks);

@@ -36,12 +36,24 @@ static const double HELDOUT[][2] = {{0.22, 0.0}, {-0.22, 0.0}, {0.0, 0.22}, {0.0
 #define NUM_HELDOUT ((int)(sizeof HELDOUT / sizeof HELDOUT[0]))
 
 static const fgsf_setting SETTINGS[] = {
-    {NULL, NULL, "env.num_tasks", "4"},          {NULL, NULL, "env.reacher_lag", "false"},
-    {"compat", NULL, "env.reacher_lag", "true"}, {NULL, NULL, "train.steps_per_task", "100000"},
-    {NULL, NULL, "train.batch_size", "64"},      {NULL, NULL, "train.buffer_capacity", "200000"},
-    {NULL, NULL, "train.gamma", "0.95"},         {NULL, NULL, "train.horizon", "200"},
-    {NULL, NULL, "explore.epsilon", "0.6"},      {NULL, NULL, "eval.horizon", "100"},
-    {NULL, NULL, "sf.xi_set", "prototypes"},
+    {NULL, "env.num_tasks", "4"},          {NULL, "env.reacher_lag", "false"},
+    {"compat", "env.reacher_lag", "true"}, {NULL, "train.steps_per_task", "100000"},
+    {NULL, "train.batch_size", "64"},      {NULL, "train.buffer_capacity", "200000"},
+    {NULL, "train.gamma", "0.95"},         {NULL, "train.horizon", "200"},
+    {NULL, "explore.epsilon", "0.6"},      {NULL, "eval.horizon", "100"},
+    {NULL, "sf.xi_set", "prototypes"},
+};
+
+#define AT(field) offsetof(fgsf_reacher_params, field)
+static const fgsf_key KEYS[] = {
+    {"env.goals", FGSF_KEY_TEXT, AT(goals), "", 0, FGSF_TEXT_SIZE, NULL,
+     "Targets as points `@x,y` (metres), separated by semicolons; empty for the built-in ones."},
+    {"env.reacher_dynamics", FGSF_KEY_CHOICE, AT(dynamics), "bullet", 0, 0, "bullet|gymnasium",
+     "Arm of pybullet-gym (the authors') or of Gymnasium."},
+    {"env.reacher_target_in_state", FGSF_KEY_BOOL, AT(target_in_state), "false", 0, 1, NULL,
+     "Append the target's position to the encoded state."},
+    {"env.reacher_lag", FGSF_KEY_BOOL, AT(lag), "false", 0, 1, NULL,
+     "Reward and features from the state before the step, as the authors' code."},
 };
 
 static void reacher_free(fgsf_env *env) {
@@ -53,10 +65,10 @@ static void reacher_free(fgsf_env *env) {
 }
 
 // Tasks take the targets in turn; given targets that no task takes are the held-out ones.
-static fgsf_status choose_targets(const fgsf_config *cfg, reacher *self) {
+static fgsf_status choose_targets(const fgsf_reacher_params *p, int tasks, reacher *self) {
     fgsf_goal goals[FGSF_GOALS_MAX];
-    int count = 0, tasks = (int)cfg->env.num_tasks;
-    fgsf_status status = fgsf_goals_parse(cfg->env.goals, goals, &count);
+    int count = 0;
+    fgsf_status status = fgsf_goals_parse(p->goals, goals, &count);
     if (status != FGSF_OK) return status;
     int heldout = count == 0 ? NUM_HELDOUT : count > tasks ? count - tasks : 0;
     self->targets = calloc((size_t)(tasks + heldout), sizeof *self->targets);
@@ -81,16 +93,15 @@ static fgsf_status choose_targets(const fgsf_config *cfg, reacher *self) {
     return FGSF_OK;
 }
 
-static fgsf_status set_up(const fgsf_config *cfg, reacher *self) {
-    if (cfg->env.num_tasks < 1 || cfg->env.num_tasks > MAX_TASKS) {
-        return fgsf_fail(FGSF_ERR_INVALID, "env.num_tasks: %lld is not in [1, %d]",
-                         (long long)cfg->env.num_tasks, MAX_TASKS);
+static fgsf_status set_up(const fgsf_reacher_params *p, int tasks, reacher *self) {
+    if (tasks < 1 || tasks > MAX_TASKS) {
+        return fgsf_fail(FGSF_ERR_INVALID, "env.num_tasks: %d is not in [1, %d]", tasks, MAX_TASKS);
     }
-    fgsf_status status = choose_targets(cfg, self);
+    fgsf_status status = choose_targets(p, tasks, self);
     if (status != FGSF_OK) return status;
-    self->gymnasium = cfg->env.reacher_dynamics == FGSF_REACHER_GYMNASIUM;
-    self->target_in_state = cfg->env.reacher_target_in_state;
-    self->lag = cfg->env.reacher_lag;
+    self->gymnasium = p->dynamics == FGSF_REACHER_GYMNASIUM;
+    self->target_in_state = p->target_in_state;
+    self->lag = p->lag;
     fgsf_env_spec *spec = &self->base.spec;
     spec->num_actions = 9;
     spec->num_features = spec->num_tasks;
@@ -103,10 +114,10 @@ static fgsf_status set_up(const fgsf_config *cfg, reacher *self) {
     return fgsf_sim_load("reacher", xml, &self->sim);
 }
 
-static fgsf_status reacher_create(const fgsf_config *cfg, fgsf_env **out) {
+static fgsf_status reacher_create(const void *params, int tasks, fgsf_env **out) {
     reacher *self = calloc(1, sizeof *self);
     if (!self) return fgsf_fail(FGSF_ERR_MEMORY, "reacher: out of memory");
-    fgsf_status status = set_up(cfg, self);
+    fgsf_status status = set_up(params, tasks, self);
     if (status != FGSF_OK) {
         reacher_free(&self->base);
         return status;
@@ -236,6 +247,9 @@ static void reacher_position(const fgsf_env *env, double *x, double *y) {
 const fgsf_env_def fgsf_reacher_def = {
     .name = "reacher",
     .summary = "a planar arm of two links that brings its tip to a target",
+    .keys = KEYS,
+    .num_keys = sizeof KEYS / sizeof KEYS[0],
+    .params_size = sizeof(fgsf_reacher_params),
     .settings = SETTINGS,
     .num_settings = sizeof SETTINGS / sizeof SETTINGS[0],
     .create = reacher_create,

@@ -12,6 +12,15 @@
 
 FGSF_BEGIN_DECLS
 
+enum fgsf_reacher_dynamics { FGSF_REACHER_BULLET, FGSF_REACHER_GYMNASIUM };
+
+// What its keys set.
+typedef struct fgsf_reacher_params {
+    char goals[FGSF_TEXT_SIZE]; // "" for the built-in targets
+    enum fgsf_reacher_dynamics dynamics;
+    bool target_in_state, lag;
+} fgsf_reacher_params;
+
 #define FGSF_REACHER_DT 0.0165       // s, one step of `bullet`
 #define FGSF_REACHER_TORQUE 0.05     // N m, per unit of action, `bullet`
 #define FGSF_REACHER_ELBOW_LIMIT 3.0 // rad

@@ -1,8 +1,7 @@
-// The environments there are. To add one, write its files and add one line to ENVIRONMENTS: X(name)
-// stands for the definition fgsf_NAME_def.
-#include <string.h>
-
+// The environments of this library. To add one, write its files and add one line to ENVIRONMENTS:
+// X(name) stands for the definition fgsf_NAME_def.
 #include "fgsf/env.h"
+#include "fgsf/envs.h"
 
 #ifdef FGSF_HAVE_MUJOCO
 #define WITH_MUJOCO(X)                                                                             \
@@ -22,14 +21,10 @@ ENVIRONMENTS(DECLARE)
 #define LIST(name) &fgsf_##name##_def,
 static const fgsf_env_def *const TABLE[] = {ENVIRONMENTS(LIST)};
 
-const fgsf_env_def *fgsf_env_def_at(int i) {
-    int count = (int)(sizeof TABLE / sizeof TABLE[0]);
-    return i >= 0 && i < count ? TABLE[i] : NULL;
-}
-
-const fgsf_env_def *fgsf_env_def_find(const char *name) {
-    for (int i = 0; fgsf_env_def_at(i); i++) {
-        if (strcmp(fgsf_env_def_at(i)->name, name) == 0) return fgsf_env_def_at(i);
+fgsf_status fgsf_envs_register(void) {
+    fgsf_status status = FGSF_OK;
+    for (size_t i = 0; i < sizeof TABLE / sizeof *TABLE && status == FGSF_OK; i++) {
+        status = fgsf_env_register(TABLE[i]);
     }
-    return NULL;
+    return status;
 }

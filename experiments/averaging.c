@@ -24,7 +24,7 @@ static const fgsf_cli_flag flags[] = {
     {"--cells", "A,B", "only these cells (default: all; `list` prints them)", &chosen},
 };
 
-static const fgsf_setting smoke[] = {{NULL, NULL, "train.steps_per_task", "300"}};
+static const fgsf_setting smoke[] = {{NULL, "train.steps_per_task", "300"}};
 
 static const fgsf_cli_spec spec = {
     .program = "averaging",
@@ -39,20 +39,23 @@ static const fgsf_cli_spec spec = {
 
 typedef struct cell {
     char name[64];
-    fgsf_setting settings[3];
+    fgsf_setting settings[4];
 } cell;
 
-static fgsf_variant make(cell *c, const char *method, const char *slip, const char *n,
-                         const char *estimator) {
+static fgsf_variant make(cell *c, const char *preset, const char *method, const char *slip,
+                         const char *n, const char *estimator) {
     snprintf(c->name, sizeof c->name, "slip%s-n%s-%s", slip, n, estimator);
-    c->settings[0] = (fgsf_setting){NULL, NULL, "env.slip", slip};
-    c->settings[1] = (fgsf_setting){NULL, NULL, "avg.n", n};
-    c->settings[2] = (fgsf_setting){NULL, NULL, "avg.estimator", estimator};
+    c->settings[0] = (fgsf_setting){NULL, "env.slip", slip};
+    c->settings[1] = (fgsf_setting){NULL, "avg.n", n};
+    c->settings[2] = (fgsf_setting){NULL, "avg.estimator", estimator};
+    // Disjoint halves cannot be drawn with replacement, as the authors' code draws.
+    c->settings[3] = (fgsf_setting){NULL, "avg.shortfall", "use_available"};
+    bool drawn_anew = strcmp(preset, "compat") == 0 && strcmp(estimator, "split") == 0;
     bool averaged = n[0] != '1' || n[1] != '\0';
     if (!averaged) {
         snprintf(c->name, sizeof c->name, "slip%s", slip);
     }
-    return (fgsf_variant){method, c->name, c->settings, averaged ? 3 : 1};
+    return (fgsf_variant){method, c->name, c->settings, !averaged ? 1 : drawn_anew ? 4 : 3};
 }
 
 int main(int argc, char **argv) {
@@ -65,12 +68,12 @@ int main(int argc, char **argv) {
     fgsf_variant variants[MAX_CELLS];
     int count = 0;
     for (int s = 0; s < NUM(slips); s++) {
-        variants[count] = make(&cells[count], "sfrql", slips[s], "1", ""), count++;
-        variants[count] = make(&cells[count], "fg-sfrql", slips[s], "1", ""), count++;
+        variants[count] = make(&cells[count], cli.preset, "sfrql", slips[s], "1", ""), count++;
+        variants[count] = make(&cells[count], cli.preset, "fg-sfrql", slips[s], "1", ""), count++;
         for (int n = 0; n < NUM(samples); n++) {
             for (int e = 0; e < NUM(estimators); e++) {
-                variants[count] = make(&cells[count], "fg-sfrql-seq-average", slips[s], samples[n],
-                                       estimators[e]);
+                variants[count] = make(&cells[count], cli.preset, "fg-sfrql-seq-average", slips[s],
+                                       samples[n], estimators[e]);
                 count++;
             }
         }

@@ -11,6 +11,7 @@
 #include "fgsf/config.h"
 #include "fgsf/env.h"
 #include "fgsf/rng.h"
+#include "plugins.h"
 #include "say.h"
 
 #define HORIZON 200
@@ -104,6 +105,7 @@ static bool run_case(size_t i, int rounds) {
 }
 
 int main(int argc, char **argv) {
+    if (!fgsf_plugins_load("bench_env", &argc, argv)) return 2;
     int rounds = 5;
     const char *only = NULL;
     for (int i = 1; i < argc; i++) {

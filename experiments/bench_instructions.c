@@ -13,6 +13,7 @@
 #include "fgsf/gpe.h"
 #include "fgsf/optimizer.h"
 #include "fgsf/trainer.h"
+#include "plugins.h"
 #include "say.h"
 
 #define BATCH 64
@@ -106,7 +107,7 @@ static fgsf_status make_trainer(bench *b) {
     fgsf_config cfg;
     fgsf_status status = fgsf_config_resolve("four_rooms", "compat", "fg-sfrql", &cfg);
     cfg.env.num_tasks = TASKS;
-    cfg.train.batch_size = BATCH;
+    cfg.learner.batch_size = BATCH;
     if (status == FGSF_OK) status = fgsf_trainer_create(&cfg, &b->trainer);
     return status == FGSF_OK ? fgsf_trainer_prefill(b->trainer, 0, STORED) : status;
 }
@@ -232,6 +233,7 @@ static int run_path(const struct path *path) {
 }
 
 int main(int argc, char **argv) {
+    if (!fgsf_plugins_load("bench_instructions", &argc, argv)) return 2;
     for (size_t i = 0; i < NUM_PATHS && argc == 2; i++) {
         if (strcmp(argv[1], "--list") == 0) {
             puts(PATHS[i].name);

@@ -18,7 +18,7 @@
 #include "say.h"
 
 #define SET(key, value)                                                                            \
-    { NULL, NULL, key, value }
+    { NULL, key, value }
 #define MAX_VALUES 8
 #define NUM(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -43,9 +43,9 @@ typedef struct arm {
 
 static const arm arms[] = {
     {"semi", false, {{0}}},
-    {"hard100", false, {SET("sf.target_mode", "hard"), SET("sf.target_period", "100")}},
-    {"polyak", false, {SET("sf.target_mode", "polyak"), SET("sf.polyak", "0.005")}},
-    {"mix0.5", true, {SET("sf.grad_mix", "0.5")}},
+    {"hard100", false, {SET("target.mode", "hard"), SET("target.period", "100")}},
+    {"polyak", false, {SET("target.mode", "polyak"), SET("target.polyak", "0.005")}},
+    {"mix0.5", true, {SET("gradient.kind", "mix"), SET("gradient.eta", "0.5")}},
     {"full", true, {{0}}},
 };
 

@@ -15,7 +15,7 @@
 #include "say.h"
 
 #define SET(key, value)                                                                            \
-    { NULL, NULL, key, value }
+    { NULL, key, value }
 #define MAX_SETTINGS 8
 
 typedef struct cell {
@@ -23,9 +23,9 @@ typedef struct cell {
     fgsf_setting settings[MAX_SETTINGS]; // on top of `clean`
 } cell;
 
-#define SEMI SET("sf.grad_mix", "0")
-#define FULL SET("sf.grad_mix", "1")
-#define HARD(period) SET("sf.target_mode", "hard"), SET("sf.target_period", period)
+#define SEMI SET("gradient.kind", "semi")
+#define FULL SET("gradient.kind", "full")
+#define HARD(period) SET("target.mode", "hard"), SET("target.period", period)
 #define LR(lr, prior) SET("sf.lr", lr), SET("sf.lr_prior", prior)
 
 static const cell cells[] = {
@@ -33,15 +33,15 @@ static const cell cells[] = {
      "sfrql",
      "published SFDQN",
      {SEMI, HARD("1000"), SET("sf.update_set", "all"), SET("sf.lr_prior", "1e-3"),
-      SET("sf.next_action_prior", "gpi"), SET("sf.loss_scale", "mean")}},
+      SET("sf.next_action_prior", "gpi"), SET("loss.scale", "mean")}},
     {"A1", "fg-sfrql", "published FG-SFDQN", {FULL, SET("sf.group_by_prior", "true")}},
     {"B0", "sfrql", "only-gradient control", {SEMI}},
     {"B1", "fg-sfrql", "only-gradient treatment", {FULL}},
-    {"B2", "fg-sfrql", "residual mix", {SET("sf.grad_mix", "0.5")}},
+    {"B2", "fg-sfrql", "residual mix", {SET("gradient.kind", "mix"), SET("gradient.eta", "0.5")}},
     {"B3", "sfrql", "grouping alone", {SEMI, SET("sf.group_by_prior", "true")}},
     {"C1", "sfrql", "target lag 100", {SEMI, HARD("100")}},
     {"C2", "sfrql", "target lag 1000", {SEMI, HARD("1000")}},
-    {"C3", "sfrql", "soft target", {SEMI, SET("sf.target_mode", "polyak")}},
+    {"C3", "sfrql", "soft target", {SEMI, SET("target.mode", "polyak")}},
     {"D1-semi", "sfrql", "no prior updates", {SEMI, SET("sf.update_set", "i_only")}},
     {"D1-full", "fg-sfrql", "no prior updates", {FULL, SET("sf.update_set", "i_only")}},
     {"D2-semi", "sfrql", "prior at full rate", {SEMI, SET("sf.lr_prior", "1e-3")}},

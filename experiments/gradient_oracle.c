@@ -28,8 +28,9 @@ static const char help[] =
     "    delta = mean over n samples of (y + discount x(s', a')) - x(s, a)\n"
     "\n"
     "PROBLEM.json, schema fgsf.gradient-problem/1; brackets mark what may be left out:\n"
-    "    network           input, hidden [..], actions, features, activation relu|silu,\n"
-    "                      weights [[..] per layer], each flat, row-major (out, in), [biases]\n"
+    "    network           input, hidden [..], actions, features, activation relu|silu|softplus,\n"
+    "                      weights [[..] per layer], each flat, row-major (out, in), [biases],\n"
+    "                      [norm none|rms|layer, norm_scales, norm_shifts: one per hidden layer]\n"
     "    [target_network]  the same shape; needs grad_mix 0\n"
     "    loss              half_mean | mean | sum | double_sum, of sum_b weight_b |delta_b|^2\n"
     "    grad_mix          0 semi-gradient .. 1 full gradient\n"
@@ -194,17 +195,14 @@ static void print_doubles(const char *name, const double *v, int count) {
 }
 
 // Prints one array per layer; 9 significant digits give a float back exactly.
-static void print_blocks(const char *name, const fgsf_network_shape *shape, const float *flat,
-                         bool biases) {
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
-    int num_layers = fgsf_network_layers(shape, layers);
-    printf("    \"%s\": [", name);
-    for (int l = 0; l < num_layers; l++) {
-        const float *block = flat + (biases ? layers[l].biases : layers[l].weights);
-        size_t count = (size_t)layers[l].out * (biases ? 1 : (size_t)layers[l].in);
+static void print_group(const oracle_group *group, const fgsf_parameters *all, const int *list,
+                        int count, const float *flat) {
+    printf("    \"%s\": [", group->name);
+    for (int l = 0; l < count; l++) {
+        const fgsf_parameter *p = &all->list[list[l]];
         printf("%s[", l ? ", " : "");
-        for (size_t i = 0; i < count; i++) {
-            printf("%s%.9g", i ? ", " : "", (double)block[i]);
+        for (size_t i = 0; i < (size_t)p->rows * (size_t)p->columns; i++) {
+            printf("%s%.9g", i ? ", " : "", (double)flat[p->offset + i]);
         }
         printf("]");
     }
@@ -212,11 +210,15 @@ static void print_blocks(const char *name, const fgsf_network_shape *shape, cons
 }
 
 static void print_flat(const char *name, const fgsf_network_shape *shape, const float *flat) {
+    fgsf_parameters all;
+    fgsf_network_list(shape, &all);
     printf(",\n  \"%s\": {\n", name);
-    print_blocks("weights", shape, flat, false);
-    if (shape->bias) {
-        printf(",\n");
-        print_blocks("biases", shape, flat, true);
+    for (int g = 0; g < ORACLE_GROUPS; g++) {
+        int list[FGSF_MAX_PARAMETERS];
+        int count = oracle_group_list(&oracle_groups[g], &all, list);
+        if (count == 0) continue;
+        if (g > 0) printf(",\n");
+        print_group(&oracle_groups[g], &all, list, count, flat);
     }
     printf("\n  }");
 }

@@ -15,6 +15,7 @@
 
 #include "blas_kernel.h"
 #include "overhead_modes.h"
+#include "plugins.h"
 #include "say.h"
 
 #define PROGRAM "overhead"
@@ -193,6 +194,7 @@ static const char *peer_script(void) {
 }
 
 int main(int argc, char **argv) {
+    if (!fgsf_plugins_load("overhead", &argc, argv)) return 2;
     fgsf_driver_best_blas(argv);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {

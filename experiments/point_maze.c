@@ -17,7 +17,7 @@ static const fgsf_cli_flag flags[] = {
     {"--layout", "NAME", "umaze (default), medium or large", &layout},
 };
 
-static const fgsf_setting smoke[] = {{NULL, NULL, "train.batch_size", "64"}};
+static const fgsf_setting smoke[] = {{NULL, "train.batch_size", "64"}};
 
 static const fgsf_cli_spec spec = {
     .program = "point_maze",
@@ -37,19 +37,21 @@ int main(int argc, char **argv) {
         return code;
     }
     // A layout that --config or --set names counts as much as --layout's.
-    const fgsf_setting chosen = {NULL, NULL, "env.layout", layout};
+    const fgsf_setting chosen = {NULL, "env.layout", layout};
     const int given = *layout != '\0';
     fgsf_config cfg;
     if (!fgsf_cli_config(&cli, cli.methods[0], &chosen, given, &cfg)) {
         return FGSF_CLI_BAD;
     }
-    if (given && strcmp(cfg.env.layout, layout) != 0) {
-        fgsf_say("point_maze: --layout '%.80s': --config or --set says %s", layout, cfg.env.layout);
+    char named[FGSF_NAME_SIZE];
+    fgsf_config_get(&cfg, "env.layout", named, sizeof named);
+    if (given && strcmp(named, layout) != 0) {
+        fgsf_say("point_maze: --layout '%.80s': --config or --set says %s", layout, named);
         return FGSF_CLI_BAD;
     }
     if (cli.out == cli.out_text) { // each layout has an OUT of its own
         size_t used = strlen(cli.out_text);
-        snprintf(cli.out_text + used, sizeof cli.out_text - used, "-%.32s", cfg.env.layout);
+        snprintf(cli.out_text + used, sizeof cli.out_text - used, "-%.32s", named);
     }
     fgsf_variant variants[FGSF_CLI_MAX_METHODS];
     for (int m = 0; m < cli.num_methods; m++) {

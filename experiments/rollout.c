@@ -14,6 +14,7 @@
 #include "fgsf/config.h"
 #include "fgsf/env.h"
 #include "fgsf/rng.h"
+#include "plugins.h"
 #include "say.h"
 
 #define USAGE_ERROR 2
@@ -277,6 +278,7 @@ static bool prepare(const options *o, run *r) {
 }
 
 int main(int argc, char **argv) {
+    if (!fgsf_plugins_load("rollout", &argc, argv)) return 2;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             fputs(USAGE, stdout);

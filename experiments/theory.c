@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "theory.h"
+#include "plugins.h"
 #include "say.h"
 
 typedef struct options {
@@ -86,6 +87,7 @@ static void run_studies(const options *o, theory_report *report) {
 }
 
 int main(int argc, char **argv) {
+    if (!fgsf_plugins_load("theory", &argc, argv)) return 2;
     options o = {0};
     if (!parse(argc, argv, &o)) return 2;
     if (o.help) {

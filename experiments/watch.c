@@ -17,12 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fgsf/archive.h"
 #include "fgsf/evaluate.h"
+#include "plugins.h"
 #include "watch_view.h"
 #include "say.h"
 
-#define EVAL_SEED 123 // of eval.csv's episodes
-#define MAX_SHOWN 12  // priors in the table of Q-values
+#define MAX_SHOWN 12 // priors in the table of Q-values
 #define MAX_LINE 1024
 
 typedef struct options {
@@ -33,6 +34,7 @@ typedef struct options {
 } options;
 
 typedef struct watcher {
+    fgsf_config cfg;
     const options *o;
     fgsf_agent *agent;
     fgsf_env *env;
@@ -119,7 +121,7 @@ static bool read_flag(options *o, const char *flag, const char *value) {
 }
 
 static bool read_arguments(int argc, char **argv, options *o) {
-    *o = (options){.task = "0", .episodes = 1, .delay = -1, .seed = EVAL_SEED, .steps = -1};
+    *o = (options){.task = "0", .episodes = 1, .delay = -1, .seed = FGSF_EVAL_SEED, .steps = -1};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--plain") == 0) {
             o->plain = true;
@@ -153,9 +155,8 @@ static const char *task_name(const watcher *w) {
 }
 
 static void print_head(const watcher *w, FILE *out) {
-    const fgsf_config *cfg = fgsf_agent_config(w->agent);
     char method[32];
-    fgsf_config_get(cfg, "method", method, sizeof method);
+    fgsf_config_get(&w->cfg, "method", method, sizeof method);
     fprintf(out, "%s  %s  task %s (reward %s)  episode %d  step %d  return %.3g\n",
             w->env->def->name, method, task_name(w), w->reward_name, w->episode, w->step, w->total);
 }
@@ -172,7 +173,7 @@ static int decimals(const watcher *w) {
 // DQN asks the task's own network alone, which is then the only row.
 static int own_network(const watcher *w) {
     int last = fgsf_agent_num_policies(w->agent) - 1;
-    if (!fgsf_config_is_dqn(fgsf_agent_config(w->agent))) return -1;
+    if (fgsf_agent_get_params(w->agent)->representation != FGSF_Q) return -1;
     return w->task < last ? w->task : last;
 }
 
@@ -301,7 +302,6 @@ static fgsf_status show(watcher *w, bool over) {
 // ---- Playing -------------------------------------------------------------------------------------
 
 static fgsf_status choose(watcher *w, fgsf_rng *rng) {
-    const fgsf_config *cfg = fgsf_agent_config(w->agent);
     int actions = w->env->spec.num_actions;
     fgsf_env_observe(w->env, w->state);
     // Drawn first, as the evaluation does.
@@ -312,14 +312,14 @@ static fgsf_status choose(watcher *w, fgsf_rng *rng) {
     if (w->explored) {
         w->choice = (fgsf_choice){-1, random};
     } else {
-        w->choice =
-            fgsf_gpi_choose(w->q, w->num_policies, actions, (enum fgsf_tie)cfg->gpi.tie, rng);
+        w->choice = fgsf_gpi_choose(w->q, w->num_policies, actions,
+                                    fgsf_agent_get_params(w->agent)->tie, rng);
     }
     return FGSF_OK;
 }
 
 static fgsf_status play(watcher *w) {
-    long horizon = w->o->steps >= 0 ? w->o->steps : (long)fgsf_agent_config(w->agent)->eval.horizon;
+    long horizon = w->o->steps >= 0 ? w->o->steps : (long)w->cfg.eval.horizon;
     fgsf_rng rng = fgsf_rng_make(
         (uint64_t)w->o->seed + 1000u * (unsigned)w->task + (unsigned)w->episode, FGSF_STREAM_EVAL);
     bool success = false;
@@ -372,17 +372,17 @@ static fgsf_status find_reward(watcher *w) {
     if (heldout) {
         return fgsf_evaluate_rho(w->agent, w->env, w->task, w->rho, &w->reward_name, &error);
     }
-    w->reward_name = "true";
-    if (fgsf_agent_true_rho(w->agent, w->env, w->task, w->rho)) return FGSF_OK;
+    if (fgsf_evaluate_expressible(w->agent, w->env, w->task)) {
+        return fgsf_evaluate_rho(w->agent, w->env, w->task, w->rho, &w->reward_name, &error);
+    }
     return fgsf_fail(FGSF_ERR_INVALID, "--reward 'true': task %s has none that this policy can use",
                      w->o->task);
 }
 
 static fgsf_status set_up(watcher *w) {
-    fgsf_status status = fgsf_agent_load(w->o->policy, "auto", &w->agent);
+    fgsf_status status = fgsf_agent_load(w->o->policy, "auto", &w->cfg, &w->agent);
     if (status != FGSF_OK) return status;
-    const fgsf_config *cfg = fgsf_agent_config(w->agent);
-    status = fgsf_env_create(cfg, &w->env);
+    status = fgsf_env_create(&w->cfg, &w->env);
     if (status != FGSF_OK) return status;
     const fgsf_env_spec *spec = fgsf_env_get_spec(w->env);
     w->given = calloc((size_t)fgsf_agent_shape(w->agent)->features, sizeof(float));
@@ -391,7 +391,7 @@ static fgsf_status set_up(watcher *w) {
     if (!w->given || !w->state || !w->q) return fgsf_fail(FGSF_ERR_MEMORY, "no memory to watch");
     status = find_task(w);
     if (status == FGSF_OK) status = find_reward(w);
-    if (status == FGSF_OK) status = fgsf_watch_view_create(cfg, w->env, &w->view);
+    if (status == FGSF_OK) status = fgsf_watch_view_create(&w->cfg, w->env, &w->view);
     if (status == FGSF_OK && w->o->frames && access(w->o->frames, W_OK | X_OK) != 0) {
         status = fgsf_fail(FGSF_ERR_IO, "--frames '%s': %s", w->o->frames, strerror(errno));
     }
@@ -409,6 +409,7 @@ static void tear_down(watcher *w) {
 
 int main(int argc, char **argv) {
     options o;
+    if (!fgsf_plugins_load("watch", &argc, argv)) return 2;
     if (!read_arguments(argc, argv, &o)) return 2;
     if (o.help) {
         fputs(HELP, stdout);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "export.h"
+#include "plugins.h"
 #include "say.h"
 
 static const char USAGE[] =
@@ -149,6 +150,7 @@ static void report(const exporter *e) {
 }
 
 int main(int argc, char **argv) {
+    if (!fgsf_plugins_load("export", &argc, argv)) return 2;
     exporter e = {0};
     bool help = false;
     signal(SIGPIPE, SIG_IGN);

@@ -19,7 +19,7 @@ typedef struct bucket_program {
     fgsf_leaves online; // differentiated
     fgsf_leaves frozen; // the detached target: same memory as online, or the target network's
     struct ggml_tensor *loss;
-    struct ggml_tensor *gradients[2 * (FGSF_MAX_HIDDEN + 1)]; // weights and biases, by layer
+    struct ggml_tensor *gradients[FGSF_MAX_PARAMETERS];
 } bucket_program;
 
 // The host memory that the graphs read. Graphs of different sizes read from the same arrays.
@@ -31,14 +31,15 @@ typedef struct inputs {
     float *grad_coef;   // (B, n): the same in the gradient factor
     float *weight;      // (B): row weight times loss factor
     float *one;         // the gradient of the loss with respect to itself
-    int32_t *take;      // (B + B n): row of (s, a) in x seen as ((B + B spread) A, F)
-    int32_t *take_next; // (B, n): the same for the next states alone
+    int32_t *pick;      // (B + B n): row of (s, a) in x seen as ((B + B spread) A, F)
+    int32_t *pick_next; // (B, n): the same for the next states alone
     int32_t *row;       // (B, n): where the sample stands among the next states
 } inputs;
 
 struct fgsf_bellman {
     fgsf_device *device;
     fgsf_bellman_params params;
+    fgsf_program_size size; // of every graph
     ggml_gallocr_t scratch;
     fgsf_network *gradient; // a network's flat buffer holds the gradient
     inputs in;
@@ -89,7 +90,8 @@ static fgsf_status check_params(const fgsf_device *device, const fgsf_bellman_pa
         return fgsf_fail(FGSF_ERR_INVALID, "bellman.samples: %d is not in [1, 65536]", p->samples);
     }
     // Rows of x are counted in 32 bits, and so are the rows that actions take from it.
-    if ((fgsf_bucket(device, p->max_pairs) * (1.0 + p->samples)) * p->shape.actions > INT32_MAX) {
+    if ((fgsf_bucket(device, p->max_pairs) * (1.0 + p->samples)) * fgsf_shape_actions(&p->shape) >
+        INT32_MAX) {
         return fgsf_fail(FGSF_ERR_INVALID,
                          "bellman.max_pairs: %d pairs of %d samples and %d actions are too many",
                          p->max_pairs, p->samples, p->shape.actions);
@@ -136,8 +138,8 @@ static fgsf_status allocate_inputs(fgsf_bellman *bellman) {
         {(void **)&in->grad_coef, next},
         {(void **)&in->weight, pairs},
         {(void **)&in->one, 1},
-        {(void **)&in->take, pairs + next},
-        {(void **)&in->take_next, next},
+        {(void **)&in->pick, pairs + next},
+        {(void **)&in->pick_next, next},
         {(void **)&in->row, next},
     };
     size_t total = 0;
@@ -174,13 +176,14 @@ static struct ggml_tensor *as_rows(struct ggml_context *ctx, struct ggml_tensor 
     return columns == 1 ? ggml_reshape_2d(ctx, t, rows, 1) : ggml_reshape_2d(ctx, t, columns, rows);
 }
 
-// x(s, a) for the rows and actions in `take`: (takes, F).
+// x(s, a) for the rows and actions in `pick`: (picks, F).
 static struct ggml_tensor *select_actions(struct ggml_context *ctx, const fgsf_bellman_params *p,
                                           const fgsf_leaves *leaves, struct ggml_tensor *states,
-                                          struct ggml_tensor *take) {
-    struct ggml_tensor *x = fgsf_leaves_forward(ctx, leaves, p->shape.activation, states);
-    x = ggml_reshape_2d(ctx, x, p->shape.features, p->shape.actions * states->ne[1]);
-    return as_rows(ctx, ggml_get_rows(ctx, x, take), p->shape.features, take->ne[0]);
+                                          struct ggml_tensor *pick) {
+    const fgsf_network_def *def = fgsf_shape_def(&p->shape);
+    struct ggml_tensor *x = def->forward(ctx, &p->shape, leaves->tensors, states);
+    x = ggml_reshape_2d(ctx, x, p->shape.features, fgsf_shape_actions(&p->shape) * states->ne[1]);
+    return as_rows(ctx, ggml_get_rows(ctx, x, pick), p->shape.features, pick->ne[0]);
 }
 
 static struct ggml_tensor *rows(struct ggml_context *ctx, struct ggml_tensor *t, int64_t first,
@@ -209,7 +212,7 @@ static struct ggml_tensor *weighted_mean(struct ggml_context *ctx, const fgsf_be
 typedef struct input_leaves {
     struct ggml_tensor *s, *s_next, *all; // `all` is s and s_next together
     struct ggml_tensor *y, *error_coef, *grad_coef, *weight;
-    struct ggml_tensor *take, *take_next, *take_all;
+    struct ggml_tensor *pick, *pick_next, *pick_all;
 } input_leaves;
 
 static input_leaves create_input_leaves(struct ggml_context *ctx, const fgsf_bellman *bellman,
@@ -227,9 +230,9 @@ static input_leaves create_input_leaves(struct ggml_context *ctx, const fgsf_bel
         .error_coef = leaf(ctx, b, GGML_TYPE_F32, 1, next, in->error_coef),
         .grad_coef = leaf(ctx, b, GGML_TYPE_F32, 1, next, in->grad_coef),
         .weight = leaf(ctx, b, GGML_TYPE_F32, 1, pairs, in->weight),
-        .take = leaf(ctx, b, GGML_TYPE_I32, pairs, 1, in->take),
-        .take_next = leaf(ctx, b, GGML_TYPE_I32, next, 1, in->take_next),
-        .take_all = leaf(ctx, b, GGML_TYPE_I32, pairs + next, 1, in->take),
+        .pick = leaf(ctx, b, GGML_TYPE_I32, pairs, 1, in->pick),
+        .pick_next = leaf(ctx, b, GGML_TYPE_I32, next, 1, in->pick_next),
+        .pick_all = leaf(ctx, b, GGML_TYPE_I32, pairs + next, 1, in->pick),
     };
     if (features == 1) { // as x then is, see as_rows
         leaves.y = leaf(ctx, b, GGML_TYPE_F32, pairs, 1, in->y);
@@ -254,14 +257,14 @@ static struct ggml_tensor *squared_error(struct ggml_context *ctx, const fgsf_be
     int64_t pairs = bp->pairs, next = pairs * p->samples;
     struct ggml_tensor *x, *attached = NULL, *detached = NULL;
     if (eta > 0.0f) { // one pass over s and s' serves both terms
-        x = select_actions(ctx, p, &bp->online, in->all, in->take_all);
+        x = select_actions(ctx, p, &bp->online, in->all, in->pick_all);
         attached = weighted_mean(ctx, p, rows(ctx, x, pairs, next), in->error_coef);
         x = rows(ctx, x, 0, pairs);
     } else {
-        x = select_actions(ctx, p, &bp->online, in->s, in->take);
+        x = select_actions(ctx, p, &bp->online, in->s, in->pick);
     }
     if (eta < 1.0f) {
-        detached = select_actions(ctx, p, &bp->frozen, in->s_next, in->take_next);
+        detached = select_actions(ctx, p, &bp->frozen, in->s_next, in->pick_next);
         detached = weighted_mean(ctx, p, detached, in->error_coef);
     }
     struct ggml_tensor *bootstrap = attached ? attached : detached;
@@ -280,12 +283,12 @@ static struct ggml_tensor *surrogate(struct ggml_context *ctx, const fgsf_bellma
                                      bucket_program *bp, const input_leaves *in,
                                      struct ggml_tensor **loss) {
     int64_t pairs = bp->pairs, next = pairs * p->samples;
-    struct ggml_tensor *x = select_actions(ctx, p, &bp->frozen, in->all, in->take_all);
+    struct ggml_tensor *x = select_actions(ctx, p, &bp->frozen, in->all, in->pick_all);
     struct ggml_tensor *delta = weighted_mean(ctx, p, rows(ctx, x, pairs, next), in->error_coef);
     delta = ggml_sub(ctx, ggml_add(ctx, delta, in->y), rows(ctx, x, 0, pairs));
     *loss = weighted_dot(ctx, delta, delta, in->weight);
 
-    x = select_actions(ctx, p, &bp->online, in->all, in->take_all);
+    x = select_actions(ctx, p, &bp->online, in->all, in->pick_all);
     struct ggml_tensor *factor = weighted_mean(ctx, p, rows(ctx, x, pairs, next), in->grad_coef);
     factor = ggml_sub(ctx, ggml_scale(ctx, factor, (float)p->grad_mix), rows(ctx, x, 0, pairs));
     return ggml_scale(ctx, weighted_dot(ctx, factor, delta, in->weight), 2.0f);
@@ -296,25 +299,40 @@ static struct ggml_tensor *surrogate(struct ggml_context *ctx, const fgsf_bellma
 static void place_gradients(fgsf_bellman *bellman, bucket_program *bp) {
     float *flat = fgsf_network_edit(bellman->gradient);
     ggml_backend_buffer_t buffer = fgsf_network_buffer(bellman->gradient);
-    for (int l = 0; l < bp->online.num_layers; l++) {
-        const struct ggml_tensor *of[2] = {bp->online.weights[l], bp->online.biases[l]};
-        const size_t at[2] = {bp->online.layers[l].weights, bp->online.layers[l].biases};
-        for (int k = 0; k < 2; k++) {
-            struct ggml_tensor *g = of[k] ? ggml_graph_get_grad(bp->program.graph, of[k]) : NULL;
-            bp->gradients[2 * l + k] = g;
-            if (g && bellman->device->num_backends == 1 && !g->view_src && !g->data) {
-                fgsf_tensor_place(g, buffer, flat + at[k]);
-            } else if (g) {
-                ggml_set_output(g);
-            }
+    for (int i = 0; i < bp->online.count; i++) {
+        struct ggml_tensor *g = ggml_graph_get_grad(bp->program.graph, bp->online.tensors[i]);
+        bp->gradients[i] = g;
+        if (g && bellman->device->num_backends == 1 && !g->view_src && !g->data) {
+            fgsf_tensor_place(g, buffer, flat + bp->online.offsets[i]);
+        } else if (g) {
+            ggml_set_output(g);
         }
     }
+}
+
+// Adds the backward pass. The loss's own gradient is a constant 1, so nothing has to be reset between
+// runs.
+static fgsf_status differentiate(fgsf_bellman *bellman, bucket_program *bp) {
+    struct ggml_context *ctx = bp->program.ctx;
+    struct ggml_cgraph *graph = bp->program.graph;
+    int nodes = ggml_graph_n_nodes(graph);
+    struct ggml_tensor **accumulators = calloc((size_t)nodes, sizeof *accumulators);
+    if (!accumulators) {
+        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a graph");
+    }
+    struct ggml_tensor *one = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 1);
+    fgsf_tensor_place(one, bellman->in.buffer, bellman->in.one);
+    accumulators[nodes - 1] = one;
+    ggml_build_backward_expand(ctx, graph, accumulators);
+    free(accumulators);
+    place_gradients(bellman, bp);
+    return FGSF_OK;
 }
 
 static fgsf_status build_program(fgsf_bellman *bellman, int pairs, int spread, bucket_program *bp) {
     const fgsf_bellman_params *p = &bellman->params;
     *bp = (bucket_program){.pairs = pairs, .spread = spread};
-    fgsf_status status = fgsf_program_begin(&bp->program, true);
+    fgsf_status status = fgsf_program_begin(&bp->program, bellman->size, true);
     if (status != FGSF_OK) {
         return status;
     }
@@ -333,15 +351,19 @@ static fgsf_status build_program(fgsf_bellman *bellman, int pairs, int spread, b
     ggml_set_loss(objective);
     ggml_set_output(bp->loss);
     ggml_build_forward_expand(graph, objective);
-
-    // The loss's own gradient is a constant 1, so nothing has to be reset between runs.
-    struct ggml_tensor *accumulators[FGSF_GRAPH_NODES] = {0};
-    struct ggml_tensor *one = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 1);
-    fgsf_tensor_place(one, bellman->in.buffer, bellman->in.one);
-    accumulators[ggml_graph_n_nodes(graph) - 1] = one;
-    ggml_build_backward_expand(ctx, graph, accumulators);
-    place_gradients(bellman, bp);
-    return fgsf_program_finish(&bp->program, bellman->device, bellman->scratch);
+    if (bellman->size.nodes == 0) { // the first graph: it may be a user's, and sizes all others
+        status = fgsf_program_check_gradients(&bp->program, fgsf_shape_def(&p->shape)->name);
+    }
+    if (status == FGSF_OK) {
+        status = differentiate(bellman, bp);
+    }
+    if (status == FGSF_OK && bellman->size.nodes == 0) {
+        bellman->size = fgsf_program_measure(&bp->program);
+        fgsf_program_free(&bp->program);
+        return build_program(bellman, pairs, spread, bp);
+    }
+    return status == FGSF_OK ? fgsf_program_finish(&bp->program, bellman->device, bellman->scratch)
+                             : status;
 }
 
 // Makes room for one more graph.
@@ -402,7 +424,7 @@ static void forget_programs(fgsf_bellman *bellman) {
 // with pointers to the old one, so then all are built again in what is there.
 static fgsf_status build_programs(fgsf_bellman *bellman) {
     const fgsf_bellman_params *p = &bellman->params;
-    bool all = bellman->device->num_backends == 1;
+    bool all = bellman->device->num_backends == 1 && !p->one_size;
     size_t scratch = 0;
     fgsf_status status = FGSF_OK;
     forget_programs(bellman);
@@ -478,11 +500,12 @@ static fgsf_status check_batch(const fgsf_bellman_params *p, const fgsf_batch *b
         int count;
     } actions[] = {{"a", batch->a, batch->pairs},
                    {"a_next", batch->a_next, batch->pairs * p->samples}};
+    int num_actions = fgsf_shape_actions(&p->shape);
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < actions[k].count; i++) {
-            if (actions[k].values[i] < 0 || actions[k].values[i] >= p->shape.actions) {
+            if (actions[k].values[i] < 0 || actions[k].values[i] >= num_actions) {
                 return fgsf_fail(FGSF_ERR_INVALID, "batch.%s[%d]: %d is not in [0, %d)",
-                                 actions[k].name, i, (int)actions[k].values[i], p->shape.actions);
+                                 actions[k].name, i, (int)actions[k].values[i], num_actions);
             }
         }
     }
@@ -552,19 +575,19 @@ static void load_batch(fgsf_bellman *bellman, const fgsf_batch *batch, const buc
                        int next, double factor) {
     const fgsf_bellman_params *p = &bellman->params;
     inputs *in = &bellman->in;
-    int n = p->samples, pairs = batch->pairs, actions = p->shape.actions;
+    int n = p->samples, pairs = batch->pairs, actions = fgsf_shape_actions(&p->shape);
     int bucket = bp->pairs, states = bp->pairs * bp->spread;
     size_t input = (size_t)p->shape.input;
     memset(in->s + (size_t)(bucket + next) * input, 0,
            (size_t)(states - next) * input * sizeof(float));
     for (int b = 0; b < bucket; b++) {
-        in->take[b] = b * actions + (b < pairs ? batch->a[b] : 0);
+        in->pick[b] = b * actions + (b < pairs ? batch->a[b] : 0);
     }
     for (int i = 0; i < bucket * n; i++) {
         int row = i < pairs * n ? in->row[i] : states - 1;
         int action = i < pairs * n ? batch->a_next[i] : 0;
-        in->take[bucket + i] = (bucket + row) * actions + action;
-        in->take_next[i] = row * actions + action;
+        in->pick[bucket + i] = (bucket + row) * actions + action;
+        in->pick_next[i] = row * actions + action;
     }
     load_targets(bellman, batch, factor);
     size_t padding = (size_t)(bucket - pairs), features = (size_t)p->shape.features;
@@ -577,28 +600,13 @@ static void load_batch(fgsf_bellman *bellman, const fgsf_batch *batch, const buc
 // Brings what the graph could not write in place into the flat gradient.
 static void collect_gradients(fgsf_bellman *bellman, const bucket_program *bp) {
     float *flat = fgsf_network_edit(bellman->gradient);
-    for (int i = 0; i < 2 * bp->online.num_layers; i++) {
+    for (int i = 0; i < bp->online.count; i++) {
         const struct ggml_tensor *g = bp->gradients[i];
-        const fgsf_layer *layer = &bp->online.layers[i / 2];
-        float *place = flat + (i % 2 ? layer->biases : layer->weights);
+        float *place = flat + bp->online.offsets[i];
         if (g && g->data != place) {
             ggml_backend_tensor_get(g, place, 0, ggml_nbytes(g));
         }
     }
-}
-
-// Operations of the matrix products of one run.
-static double count_flops(const fgsf_bellman_params *p, double pairs, double next) {
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
-    int num_layers = fgsf_network_layers(&p->shape, layers);
-    double all = 0.0, first = (double)layers[0].in * layers[0].out;
-    for (int l = 0; l < num_layers; l++) {
-        all += (double)layers[l].in * layers[l].out;
-    }
-    double online = p->grad_mix > 0.0 ? pairs + next : pairs;
-    double frozen = is_surrogate(p) ? pairs + next : p->grad_mix < 1.0 ? next : 0.0;
-    // forward of both, then the gradient of the online rows for weights and for hidden inputs
-    return 2.0 * ((online + frozen) * all + online * all + online * (all - first));
 }
 
 fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
@@ -634,7 +642,9 @@ fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
         return status;
     }
     collect_gradients(bellman, bp);
-    bellman->flops = count_flops(p, batch->pairs, next);
+    // Without the padding, which takes part in the same proportion everywhere.
+    bellman->flops =
+        bp->program.flops * (batch->pairs + next) / (double)(bp->pairs * (1 + bp->spread));
     if (loss) {
         float value;
         ggml_backend_tensor_get(bp->loss, &value, 0, sizeof value);

@@ -1,296 +1,403 @@
-// The whole state of a run in one archive. Saving references the trainer's memory; loading fills a new
-// trainer, which takes the old one's place only when everything was there and made sense.
+// What the library keeps in archives: policies, learners, whole runs. Saving references the memory of
+// what is saved; loading a run fills a new trainer, which takes the old one's place only when
+// everything was there and made sense.
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "config_table.h"
 #include "fgsf/archive.h"
 #include "trainer_internal.h"
 
 #define NAME_SIZE 64
 
-// One walk over the state serves saving and loading, so that the two cannot drift apart.
-typedef struct walk {
-    fgsf_archive *out;      // saving, or
-    const fgsf_archive *in; // loading
-    fgsf_status status;
-} walk;
+// ---- Walking an archive ---------------------------------------------------------------------------
 
-static void walk_f32(walk *w, const char *name, float *data, size_t count) {
-    if (w->out) {
-        fgsf_archive_put_f32(w->out, name, data, count);
-    } else if (w->status == FGSF_OK) {
-        w->status = fgsf_archive_get_f32(w->in, name, data, count);
-    }
-}
+typedef struct archive_walk {
+    fgsf_walk walk; // first: the callbacks get a pointer to it
+    fgsf_archive *out;
+    const fgsf_archive *in;
+} archive_walk;
 
-static void walk_f64(walk *w, const char *name, double *data, size_t count) {
-    if (w->out) {
-        fgsf_archive_put_f64(w->out, name, data, count);
-    } else if (w->status == FGSF_OK) {
-        w->status = fgsf_archive_get_f64(w->in, name, data, count);
-    }
-}
-
-static void walk_int(walk *w, const char *name, int64_t *value) {
-    if (w->out) {
-        fgsf_archive_put_int(w->out, name, *value);
-    } else if (w->status == FGSF_OK) {
-        w->status = fgsf_archive_get_int(w->in, name, value);
-    }
-}
-
-static void walk_real(walk *w, const char *name, double *value) {
-    if (w->out) {
-        fgsf_archive_put_real(w->out, name, *value);
-    } else if (w->status == FGSF_OK) {
-        w->status = fgsf_archive_get_real(w->in, name, value);
-    }
-}
-
-static void walk_rng(walk *w, const char *name, fgsf_rng *rng) {
-    if (w->out) {
-        fgsf_archive_put_i64(w->out, name, (const int64_t *)rng->s, 4);
-    } else if (w->status == FGSF_OK) {
-        w->status = fgsf_archive_get_i64(w->in, name, (int64_t *)rng->s, 4);
-    }
-}
-
-static const char *numbered(char name[NAME_SIZE], const char *group, int k, const char *what) {
-    snprintf(name, NAME_SIZE, "%s.%d.%s", group, k, what);
-    return name;
-}
-
-static void walk_policy(walk *w, fgsf_trainer *t, int k) {
-    char name[NAME_SIZE];
-    fgsf_student *student = &t->students[k];
-    size_t size = fgsf_network_flat_size(&t->agent->shape);
-    // Editing marks a network as changed; saving must not, or a resumed run would differ.
-    fgsf_network *nets[2] = {t->agent->nets[k], student->target};
-    const char *const nets_as[2] = {"parameters", "target"};
-    for (int i = 0; i < 2; i++) {
-        if (nets[i]) {
-            float *data =
-                w->out ? (float *)fgsf_network_parameters(nets[i]) : fgsf_network_edit(nets[i]);
-            walk_f32(w, numbered(name, "policy", k, nets_as[i]), data, size);
+static void walk_array(fgsf_walk *w, const char *name, fgsf_number type, void *data, size_t count) {
+    archive_walk *a = (archive_walk *)w;
+    if (!w->loading) {
+        switch (type) {
+        case FGSF_F32:
+            fgsf_archive_put_f32(a->out, name, data, count);
+            break;
+        case FGSF_F64:
+            fgsf_archive_put_f64(a->out, name, data, count);
+            break;
+        case FGSF_I32:
+            fgsf_archive_put_i32(a->out, name, data, count);
+            break;
+        case FGSF_I64:
+            fgsf_archive_put_i64(a->out, name, data, count);
         }
-    }
-    const char *const moments_as[2] = {"moment1", "moment2"};
-    for (int i = 0; i < 2; i++) {
-        float *moment = fgsf_optimizer_moment(student->opt, i);
-        if (moment) {
-            walk_f32(w, numbered(name, "policy", k, moments_as[i]), moment, size);
-        }
-    }
-    int64_t steps = fgsf_optimizer_steps(student->opt);
-    walk_int(w, numbered(name, "policy", k, "steps"), &steps);
-    walk_int(w, numbered(name, "policy", k, "updates"), &student->updates);
-    if (!w->out) {
-        fgsf_optimizer_set_steps(student->opt, steps);
+    } else if (w->status == FGSF_OK) {
+        w->status = type == FGSF_F32   ? fgsf_archive_get_f32(a->in, name, data, count)
+                    : type == FGSF_F64 ? fgsf_archive_get_f64(a->in, name, data, count)
+                    : type == FGSF_I32 ? fgsf_archive_get_i32(a->in, name, data, count)
+                                       : fgsf_archive_get_i64(a->in, name, data, count);
     }
 }
 
-// The parts of a task whose state is reached through calls need `buffers`: copies that live until the
-// archive is written.
-static void walk_task(walk *w, fgsf_trainer *t, int task, double *env_state, double *reward_state) {
-    char name[NAME_SIZE];
-    fgsf_episode *episode = &t->episodes[task];
-    fgsf_account *account = &t->accounts[task];
-    size_t full = (size_t)t->spec.full_size;
-    if (w->out) {
-        fgsf_env_get_state(t->envs[task], env_state);
-    }
-    walk_f64(w, numbered(name, "task", task, "env"), env_state, full);
-    if (!w->out && w->status == FGSF_OK) {
-        w->status = fgsf_env_set_state(t->envs[task], env_state, t->spec.full_size);
-    }
-    walk_rng(w, numbered(name, "task", task, "rng"), &t->env_rng[task]);
-    int64_t over = episode->over;
-    walk_int(w, numbered(name, "task", task, "over"), &over);
-    episode->over = over != 0;
-    walk_int(w, numbered(name, "task", task, "length"), &episode->length);
-    walk_int(w, numbered(name, "task", task, "account_steps"), &account->steps);
-    walk_int(w, numbered(name, "task", task, "account_episodes"), &account->episodes);
-    walk_real(w, numbered(name, "task", task, "cum_reward"), &account->cum_reward);
-    if (t->rewards[task] && reward_state) {
-        size_t size = fgsf_reward_state_size(t->rewards[task]);
-        if (w->out) {
-            fgsf_reward_get_state(t->rewards[task], reward_state);
-        }
-        walk_f64(w, numbered(name, "task", task, "reward"), reward_state, size);
-        if (!w->out && w->status == FGSF_OK) {
-            fgsf_reward_set_state(t->rewards[task], reward_state);
-        }
+static void walk_integer(fgsf_walk *w, const char *name, int64_t *value) {
+    archive_walk *a = (archive_walk *)w;
+    if (!w->loading) {
+        fgsf_archive_put_int(a->out, name, *value);
+    } else if (w->status == FGSF_OK) {
+        w->status = fgsf_archive_get_int(a->in, name, value);
     }
 }
 
-static void walk_counters(walk *w, fgsf_trainer *t) {
-    int64_t log_due = t->log_due, task = t->task, started = t->started;
-    walk_int(w, "step", &t->step);
-    walk_int(w, "task", &task);
-    walk_int(w, "started", &started);
-    walk_int(w, "log_due", &log_due);
-    walk_int(w, "optimizer_steps", &t->optimizer_steps);
-    walk_int(w, "skipped_updates", &t->skipped_updates);
-    walk_int(w, "window.updates", &t->window.updates);
-    walk_int(w, "window.pairs", &t->window.pairs);
-    walk_int(w, "window.foreign", &t->window.foreign);
-    walk_real(w, "window.loss", &t->window.loss);
-    walk_real(w, "window.grad_norm", &t->window.grad_norm);
-    walk_real(w, "flops.learner", &t->learner->flops);
-    walk_real(w, "flops.agent", &t->agent->flops);
-    t->log_due = log_due != 0;
-    t->started = started != 0;
-    t->task = task >= 0 && task < t->spec.num_tasks ? (int)task : -1;
-    walk_rng(w, "rng.init", &t->init_rng);
-    walk_rng(w, "rng.explore", &t->explore_rng);
-    walk_rng(w, "rng.replay", &t->replay_rng);
-    walk_rng(w, "rng.tasks", &t->task_rng);
-    walk_f32(w, "s", t->s, (size_t)t->spec.state_size);
-    walk_f64(w, "raw", t->raw, (size_t)t->spec.full_size);
-    walk_f32(w, "rho", t->agent->rho, (size_t)(t->spec.num_tasks * t->agent->shape.features));
-}
-
-// Room for the states that walk_task copies, one row per task.
-typedef struct buffers {
-    double *env;
-    double *reward;
-    size_t reward_size;
-} buffers;
-
-static bool allocate_buffers(const fgsf_trainer *t, buffers *b) {
-    size_t tasks = (size_t)t->spec.num_tasks;
-    b->reward_size = t->rewards[0] ? fgsf_reward_state_size(t->rewards[0]) : 0;
-    b->env = malloc(tasks * (size_t)t->spec.full_size * sizeof(double));
-    b->reward = malloc((tasks * b->reward_size + 1) * sizeof(double));
-    return b->env && b->reward;
-}
-
-static void walk_all(walk *w, fgsf_trainer *t, buffers *b) {
-    walk_counters(w, t);
-    for (int k = 0; k < t->agent->seen; k++) {
-        walk_policy(w, t, k);
-    }
-    for (int task = 0; task < t->spec.num_tasks; task++) {
-        walk_task(w, t, task, b->env + (size_t)task * (size_t)t->spec.full_size,
-                  b->reward + (size_t)task * b->reward_size);
+static void walk_real(fgsf_walk *w, const char *name, double *value) {
+    archive_walk *a = (archive_walk *)w;
+    if (!w->loading) {
+        fgsf_archive_put_real(a->out, name, *value);
+    } else if (w->status == FGSF_OK) {
+        w->status = fgsf_archive_get_real(a->in, name, value);
     }
 }
 
-fgsf_status fgsf_trainer_save(const fgsf_trainer *trainer, const char *path) {
-    fgsf_trainer *t = (fgsf_trainer *)trainer; // the walk only reads when saving
-    buffers b = {0};
-    walk w = {0};
-    char *config = fgsf_config_to_json(&t->cfg);
-    fgsf_status status = fgsf_archive_create(&w.out);
-    if (status == FGSF_OK && (!config || !allocate_buffers(t, &b))) {
-        status = fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory for a checkpoint", path);
+static archive_walk make_walk(fgsf_archive *out, const fgsf_archive *in, const char *source) {
+    return (archive_walk){.walk = {.loading = in != NULL,
+                                   .source = source,
+                                   .array = walk_array,
+                                   .integer = walk_integer,
+                                   .real = walk_real},
+                          .out = out,
+                          .in = in};
+}
+
+void fgsf_replay_save(const fgsf_replay *replay, fgsf_archive *archive, const char *prefix) {
+    archive_walk w = make_walk(archive, NULL, "");
+    fgsf_replay_walk((fgsf_replay *)replay, &w.walk, prefix); // only read when saving
+}
+
+fgsf_status fgsf_replay_load(fgsf_replay *replay, const fgsf_archive *archive, const char *prefix) {
+    archive_walk w = make_walk(NULL, archive, prefix);
+    fgsf_replay_walk(replay, &w.walk, prefix);
+    return w.walk.status;
+}
+
+// ---- Files and their configuration ----------------------------------------------------------------
+
+// Starts a file of one kind with a configuration in it. The text must live until it is written.
+static fgsf_status begin_file(const char *kind, const fgsf_config *cfg, const char *path,
+                              fgsf_archive **archive, char **json) {
+    fgsf_status status = fgsf_archive_create(archive);
+    *json = status == FGSF_OK ? fgsf_config_to_json(cfg) : NULL;
+    if (status == FGSF_OK && !*json) {
+        status = fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to save", path);
     }
     if (status == FGSF_OK) {
-        fgsf_archive_put_text(w.out, "kind", "state");
-        fgsf_archive_put_text(w.out, "config", config);
-        fgsf_archive_put_int(w.out, "policies", t->agent->seen);
-        walk_all(&w, t, &b);
-        if (t->agent->set) {
-            int count = fgsf_feature_set_count(t->agent->set);
-            fgsf_archive_put_int(w.out, "members", count);
-            if (count > 0) {
-                fgsf_archive_put_f32(w.out, "members.phi", fgsf_feature_set_members(t->agent->set),
-                                     (size_t)(count * t->spec.num_features));
-            }
-        }
-        fgsf_replay_save(t->replay, w.out, "replay");
-        status = fgsf_archive_save(w.out, path);
+        fgsf_archive_put_text(*archive, "kind", kind);
+        fgsf_archive_put_text(*archive, "config", *json);
     }
-    fgsf_archive_free(w.out);
-    free(config);
-    free(b.env);
-    free(b.reward);
     return status;
 }
 
-static fgsf_status check_origin(const fgsf_trainer *t, const fgsf_archive *archive,
-                                const char *path, int64_t *policies) {
-    const char *kind, *config;
-    fgsf_status status = fgsf_archive_get_text(archive, "kind", &kind);
-    if (status == FGSF_OK && strcmp(kind, "state") != 0) {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s: holds a %s, not a run's state", path, kind);
+// Opens a file and checks what it holds; `json` points into it.
+static fgsf_status open_file(const char *path, const char *kind, fgsf_archive **archive,
+                             const char **json) {
+    const char *holds;
+    fgsf_status status = fgsf_archive_open(path, archive);
+    if (status == FGSF_OK) status = fgsf_archive_get_text(*archive, "kind", &holds);
+    if (status == FGSF_OK && strcmp(holds, kind) != 0) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: holds a %s, not a %s", path, holds, kind);
     }
-    if (status == FGSF_OK) status = fgsf_archive_get_text(archive, "config", &config);
-    if (status == FGSF_OK) status = fgsf_archive_get_int(archive, "policies", policies);
+    return status == FGSF_OK ? fgsf_archive_get_text(*archive, "config", json) : status;
+}
+
+static fgsf_status check_same_config(const fgsf_config *cfg, const char *json, const char *path) {
+    char *own = fgsf_config_to_json(cfg);
+    bool same = own && strcmp(own, json) == 0;
+    free(own);
+    return same ? FGSF_OK
+                : fgsf_fail(FGSF_ERR_INVALID, "%s: was written with another configuration", path);
+}
+
+// ---- Policies -------------------------------------------------------------------------------------
+
+// The sizes of the environment that a policy was made for.
+static void walk_sizes(fgsf_walk *w, fgsf_agent_params *p) {
+    struct {
+        const char *name;
+        int *value;
+    } sizes[] = {{"num_tasks", &p->num_tasks},
+                 {"num_heldout", &p->num_heldout},
+                 {"num_actions", &p->num_actions},
+                 {"num_features", &p->num_features},
+                 {"state_size", &p->state_size}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int64_t value = *sizes[i].value;
+        w->integer(w, sizes[i].name, &value);
+        if (w->status == FGSF_OK && (value < 0 || value > 1 << 20)) {
+            w->status = fgsf_fail(FGSF_ERR_FORMAT, "%s: %s: %lld is out of range", w->source,
+                                  sizes[i].name, (long long)value);
+        }
+        if (w->status == FGSF_OK) *sizes[i].value = (int)value;
+    }
+}
+
+fgsf_status fgsf_agent_save(const fgsf_agent *agent, const fgsf_config *cfg, const char *path) {
+    fgsf_archive *archive = NULL;
+    fgsf_config own;
+    char *json = NULL;
+    fgsf_status status = FGSF_OK;
+    if (!cfg) {
+        fgsf_learner_params params = fgsf_learner_default_params();
+        params.agent = agent->params;
+        status = fgsf_config_from_learner(&params, &own);
+    }
+    if (status == FGSF_OK) status = begin_file("policy", cfg ? cfg : &own, path, &archive, &json);
+    if (status == FGSF_OK) {
+        archive_walk w = make_walk(archive, NULL, path);
+        fgsf_agent_params sizes = agent->params;
+        walk_sizes(&w.walk, &sizes);
+        int64_t policies = agent->seen;
+        w.walk.integer(&w.walk, "policies", &policies);
+        fgsf_agent_walk((fgsf_agent *)agent, &w.walk); // only read when saving
+        status = fgsf_archive_save(archive, path);
+    }
+    fgsf_archive_free(archive);
+    free(json);
+    return status;
+}
+
+// The members of an exact feature set come with the file, where the environment would give them.
+static fgsf_status load_exact_members(const fgsf_archive *archive, fgsf_agent_params *p,
+                                      double **members) {
+    int64_t count = fgsf_archive_count(archive, "members.phi");
+    if (p->representation != FGSF_XI || p->xi.kind != FGSF_XI_EXACT || count <= 0) return FGSF_OK;
+    float *phi = malloc((size_t)count * sizeof *phi);
+    *members = malloc((size_t)count * sizeof **members);
+    fgsf_status status = phi && *members
+                             ? fgsf_archive_get_f32(archive, "members.phi", phi, (size_t)count)
+                             : fgsf_fail(FGSF_ERR_MEMORY, "no memory for a feature set");
+    for (int64_t i = 0; i < count && status == FGSF_OK; i++) (*members)[i] = phi[i];
+    free(phi);
+    p->xi.members = *members;
+    p->xi.num_members = p->num_features > 0 ? (int)(count / p->num_features) : 0;
+    return status;
+}
+
+// Makes an agent for the file's configuration and fills it.
+static fgsf_status load_agent(const fgsf_archive *archive, const char *path, const fgsf_config *cfg,
+                              fgsf_agent **out) {
+    fgsf_learner_params params;
+    double *members = NULL;
+    int64_t policies = 0;
+    archive_walk w = make_walk(NULL, archive, path);
+    fgsf_status status = fgsf_config_learner(cfg, &params);
+    if (status != FGSF_OK) return status;
+    walk_sizes(&w.walk, &params.agent);
+    w.walk.integer(&w.walk, "policies", &policies);
+    status = w.walk.status;
+    if (status == FGSF_OK) status = load_exact_members(archive, &params.agent, &members);
+    if (status == FGSF_OK) status = fgsf_agent_create(&params.agent, 1, out);
+    free(members);
+    if (status != FGSF_OK) return status;
+    (*out)->params.xi.members = NULL;
+    if (policies < 1 || policies > (*out)->num_policies) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: policies: %lld is not in [1, %d]", path,
+                         (long long)policies, (*out)->num_policies);
+    }
+    fgsf_rng unused = fgsf_rng_make(0, 0);
+    while ((*out)->seen < policies && status == FGSF_OK) {
+        status = fgsf_agent_add_policy(*out, &unused);
+    }
+    if (status != FGSF_OK) return status;
+    fgsf_agent_walk(*out, &w.walk);
+    return w.walk.status;
+}
+
+// The configuration of a policy, which may be of an environment that is not registered.
+static fgsf_status read_config(const char *json, const char *path, fgsf_config *cfg) {
+    cJSON *root = NULL;
+    fgsf_status status = fgsf_json_parse(json, path, &root);
+    if (status == FGSF_OK) status = fgsf_config_resolve(NULL, "clean", "fg-sfrql", cfg);
+    if (status == FGSF_OK) status = fgsf_config_read_json(cfg, root, path, true);
+    cJSON_Delete(root);
+    return status;
+}
+
+fgsf_status fgsf_agent_load(const char *path, const char *device, fgsf_config *cfg,
+                            fgsf_agent **out) {
+    fgsf_archive *archive = NULL;
+    fgsf_agent *agent = NULL;
+    fgsf_config read;
+    const char *json = NULL;
+    fgsf_status status = open_file(path, "policy", &archive, &json);
+    if (status == FGSF_OK) status = read_config(json, path, &read);
+    if (status == FGSF_OK && device) {
+        status = fgsf_config_set(&read, "device.name", device, "--device");
+    }
+    if (status == FGSF_OK) status = load_agent(archive, path, &read, &agent);
+    fgsf_archive_free(archive);
     if (status != FGSF_OK) {
+        fgsf_agent_free(agent);
         return status;
     }
-    char *own = fgsf_config_to_json(&t->cfg);
-    bool same = own && strcmp(own, config) == 0;
-    free(own);
-    if (!same) {
-        return fgsf_fail(FGSF_ERR_INVALID, "%s: was written by a run with another configuration",
-                         path);
-    }
-    if (*policies < 0 || *policies > t->agent->num_policies) {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s: policies: %lld is not in [0, %d]", path,
-                         (long long)*policies, t->agent->num_policies);
-    }
+    if (cfg) *cfg = read;
+    *out = agent;
     return FGSF_OK;
 }
 
-// Whether the numbers that are used as indices are in range. A checksum says that a file is what was
-// written, not that it was written by us.
-static fgsf_status check_state(const fgsf_trainer *t, const char *path) {
-    const fgsf_agent *agent = t->agent;
-    bool known = t->task >= 0 && t->step >= 0 && t->step <= t->total_steps;
-    if (!known || (t->started && fgsf_agent_policy_of(agent, t->task) >= agent->seen)) {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s: step %lld with %d policies does not exist", path,
-                         (long long)t->step, agent->seen);
+// ---- Learners -------------------------------------------------------------------------------------
+
+fgsf_status fgsf_learner_save(const fgsf_learner *learner, const char *path) {
+    fgsf_archive *archive = NULL;
+    fgsf_config cfg;
+    char *json = NULL;
+    double *buffer = malloc(fgsf_learner_buffer_size(learner) * sizeof *buffer);
+    fgsf_status status = buffer ? fgsf_config_from_learner(&learner->params, &cfg)
+                                : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to save", path);
+    if (status == FGSF_OK) status = begin_file("learner", &cfg, path, &archive, &json);
+    if (status == FGSF_OK) {
+        archive_walk w = make_walk(archive, NULL, path);
+        fgsf_agent_params sizes = learner->params.agent;
+        walk_sizes(&w.walk, &sizes);
+        fgsf_learner_walk((fgsf_learner *)learner, &w.walk, buffer); // only read when saving
+        status = fgsf_archive_save(archive, path);
     }
-    for (int64_t i = 0; i < fgsf_replay_count(t->replay); i++) {
-        fgsf_transition tr = fgsf_replay_at(t->replay, i);
-        int members = agent->set ? fgsf_feature_set_count(agent->set) : 0;
-        bool event = agent->set ? tr.event >= 0 && tr.event < members : tr.event == -1;
-        if (tr.action < 0 || tr.action >= t->spec.num_actions || tr.task < 0 ||
-            tr.task >= t->spec.num_tasks || !event) {
-            return fgsf_fail(FGSF_ERR_FORMAT, "%s: transition %lld is out of range", path,
-                             (long long)i);
-        }
+    fgsf_archive_free(archive);
+    free(json);
+    free(buffer);
+    return status;
+}
+
+fgsf_status fgsf_learner_load(fgsf_learner *learner, const char *path) {
+    fgsf_archive *archive = NULL;
+    fgsf_config cfg;
+    const char *json = NULL;
+    double *buffer = malloc(fgsf_learner_buffer_size(learner) * sizeof *buffer);
+    fgsf_status status = buffer ? open_file(path, "learner", &archive, &json)
+                                : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to load it", path);
+    if (status == FGSF_OK) status = fgsf_config_from_learner(&learner->params, &cfg);
+    if (status == FGSF_OK) status = check_same_config(&cfg, json, path);
+    if (status == FGSF_OK) {
+        archive_walk w = make_walk(NULL, archive, path);
+        fgsf_learner_walk(learner, &w.walk, buffer);
+        status = w.walk.status;
+    }
+    fgsf_archive_free(archive);
+    free(buffer);
+    return status;
+}
+
+// ---- Runs -----------------------------------------------------------------------------------------
+
+// `state` has room for the environment's state.
+static void walk_task(fgsf_walk *w, fgsf_trainer *t, int task, double *state) {
+    fgsf_episode *episode = &t->episodes[task];
+    fgsf_account *account = &t->accounts[task];
+    int64_t over = episode->over;
+    char name[7][NAME_SIZE];
+    const char *const names[7] = {
+        "env", "rng", "over", "length", "account_steps", "account_episodes", "cum_reward"};
+    for (int i = 0; i < 7; i++) snprintf(name[i], NAME_SIZE, "task.%d.%s", task, names[i]);
+    if (!w->loading) fgsf_env_get_state(t->envs[task], state);
+    w->array(w, name[0], FGSF_F64, state, (size_t)t->spec.full_size);
+    if (w->loading && w->status == FGSF_OK) {
+        w->status = fgsf_env_set_state(t->envs[task], state, t->spec.full_size);
+    }
+    fgsf_walk_rng(w, name[1], &t->env_rng[task]);
+    w->integer(w, name[2], &over);
+    episode->over = over != 0;
+    w->integer(w, name[3], &episode->length);
+    w->integer(w, name[4], &account->steps);
+    w->integer(w, name[5], &account->episodes);
+    w->real(w, name[6], &account->cum_reward);
+}
+
+static void walk_counters(fgsf_walk *w, fgsf_trainer *t) {
+    int64_t log_due = t->log_due, task = t->task, started = t->started;
+    w->integer(w, "step", &t->step);
+    w->integer(w, "task", &task);
+    w->integer(w, "started", &started);
+    w->integer(w, "log_due", &log_due);
+    w->integer(w, "optimizer_steps", &t->optimizer_steps);
+    w->integer(w, "skipped_updates", &t->skipped_updates);
+    w->integer(w, "window.updates", &t->window.updates);
+    w->integer(w, "window.pairs", &t->window.pairs);
+    w->integer(w, "window.other_best", &t->window.other_best);
+    w->real(w, "window.loss", &t->window.loss);
+    w->real(w, "window.grad_norm", &t->window.grad_norm);
+    t->log_due = log_due != 0;
+    t->started = started != 0;
+    t->task = task >= 0 && task < t->spec.num_tasks ? (int)task : -1;
+    fgsf_walk_rng(w, "rng.tasks", &t->task_rng);
+    w->array(w, "s", FGSF_F32, t->s, (size_t)t->spec.state_size);
+    w->array(w, "raw", FGSF_F64, t->raw, (size_t)t->spec.full_size);
+}
+
+// `buffer` holds the reward models' numbers, then a state per environment.
+static void walk_trainer(fgsf_walk *w, fgsf_trainer *t, double *buffer) {
+    double *states = buffer + fgsf_learner_buffer_size(t->learner);
+    walk_counters(w, t);
+    fgsf_learner_walk(t->learner, w, buffer);
+    for (int task = 0; task < t->spec.num_tasks; task++) {
+        walk_task(w, t, task, states + (size_t)task * (size_t)t->spec.full_size);
+    }
+}
+
+static double *allocate_buffer(const fgsf_trainer *t) {
+    size_t states = (size_t)t->spec.num_tasks * (size_t)t->spec.full_size;
+    return malloc((fgsf_learner_buffer_size(t->learner) + states) * sizeof(double));
+}
+
+fgsf_status fgsf_trainer_save(const fgsf_trainer *trainer, const char *path) {
+    fgsf_archive *archive = NULL;
+    char *json = NULL;
+    double *buffer = allocate_buffer(trainer);
+    fgsf_status status = buffer ? begin_file("state", &trainer->cfg, path, &archive, &json)
+                                : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to save", path);
+    if (status == FGSF_OK) {
+        archive_walk w = make_walk(archive, NULL, path);
+        walk_trainer(&w.walk, (fgsf_trainer *)trainer, buffer); // only read when saving
+        status = fgsf_archive_save(archive, path);
+    }
+    fgsf_archive_free(archive);
+    free(json);
+    free(buffer);
+    return status;
+}
+
+static fgsf_status check_state(const fgsf_trainer *t, const char *path) {
+    bool known = t->task >= 0 && t->step >= 0 && t->step <= t->total_steps;
+    if (!known || (t->started && fgsf_agent_policy_of(t->agent, t->task) >= t->agent->seen)) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: step %lld with %d policies does not exist", path,
+                         (long long)t->step, t->agent->seen);
     }
     return FGSF_OK;
 }
 
 // Fills a trainer that was just created.
 static fgsf_status fill(fgsf_trainer *t, const fgsf_archive *archive, const char *path) {
-    buffers b = {0};
-    int64_t policies = 0;
-    fgsf_status status = check_origin(t, archive, path, &policies);
-    if (status == FGSF_OK && !allocate_buffers(t, &b)) {
-        status = fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to load it", path);
-    }
-    if (status == FGSF_OK) status = fgsf_trainer_add_tasks(t, (int)policies);
-    if (status == FGSF_OK) {
-        walk w = {.in = archive};
-        walk_all(&w, t, &b);
-        status = w.status;
-    }
-    if (status == FGSF_OK && t->agent->set)
-        status = fgsf_agent_load_members(t->agent, archive, path);
-    if (status == FGSF_OK) status = fgsf_replay_load(t->replay, archive, "replay");
-    if (status == FGSF_OK) status = check_state(t, path);
-    free(b.env);
-    free(b.reward);
-    return status;
+    double *buffer = allocate_buffer(t);
+    if (!buffer) return fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to load it", path);
+    archive_walk w = make_walk(NULL, archive, path);
+    walk_trainer(&w.walk, t, buffer);
+    free(buffer);
+    return w.walk.status == FGSF_OK ? check_state(t, path) : w.walk.status;
 }
 
 fgsf_status fgsf_trainer_load(fgsf_trainer *t, const char *path) {
     fgsf_archive *archive = NULL;
     fgsf_trainer *loaded = NULL;
-    fgsf_status status = fgsf_archive_open(path, &archive);
+    const char *json = NULL;
+    fgsf_status status = open_file(path, "state", &archive, &json);
+    if (status == FGSF_OK) status = check_same_config(&t->cfg, json, path);
     if (status == FGSF_OK) status = fgsf_trainer_create(&t->cfg, &loaded);
     if (status == FGSF_OK) status = fill(loaded, archive, path);
     if (status == FGSF_OK) {
         fgsf_trainer old = *t;
         *t = *loaded;
         *loaded = old;
-        t->learner->rng = &t->replay_rng; // the one pointer into the struct itself
     }
     fgsf_trainer_free(loaded);
     fgsf_archive_free(archive);

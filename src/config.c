@@ -15,21 +15,43 @@ const fgsf_key *fgsf_config_keys(size_t *count) {
     return fgsf_key_table;
 }
 
+const fgsf_key *fgsf_config_key_at(const fgsf_config *cfg, size_t i) {
+    if (i < fgsf_key_count) return &fgsf_key_table[i];
+    const fgsf_env_def *def = fgsf_env_def_find(cfg->env.name);
+    i -= fgsf_key_count;
+    return def && i < (size_t)def->num_keys ? &def->keys[i] : NULL;
+}
+
+fgsf_status fgsf_config_reset_env(fgsf_config *cfg) {
+    const fgsf_env_def *def = fgsf_env_def_find(cfg->env.name);
+    fgsf_status status = FGSF_OK;
+    memset(&cfg->env_params, 0, sizeof cfg->env_params);
+    for (int k = 0; def && k < def->num_keys && status == FGSF_OK; k++) {
+        status = fgsf_key_set_text(cfg, &def->keys[k], def->keys[k].fallback, def->name);
+    }
+    return status;
+}
+
 fgsf_status fgsf_config_set(fgsf_config *cfg, const char *key, const char *value,
                             const char *source) {
     if (!cfg || !key || !value) {
         return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_set: an argument is NULL");
     }
-    const fgsf_key *row = fgsf_key_find(key);
-    return row ? fgsf_key_set_text(cfg, row, value, source) : fgsf_key_unknown(key, source);
+    const fgsf_key *row = fgsf_key_find(cfg, key);
+    if (!row) return fgsf_key_unknown(cfg, key, source);
+    char before[FGSF_NAME_SIZE];
+    memcpy(before, cfg->env.name, sizeof before);
+    fgsf_status status = fgsf_key_set_text(cfg, row, value, source);
+    bool other = status == FGSF_OK && strcmp(before, cfg->env.name) != 0;
+    return other ? fgsf_config_reset_env(cfg) : status;
 }
 
 fgsf_status fgsf_config_get(const fgsf_config *cfg, const char *key, char *buffer, size_t size) {
     if (!cfg || !key || !buffer) {
         return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_get: an argument is NULL");
     }
-    const fgsf_key *row = fgsf_key_find(key);
-    if (!row) return fgsf_key_unknown(key, NULL);
+    const fgsf_key *row = fgsf_key_find(cfg, key);
+    if (!row) return fgsf_key_unknown(cfg, key, NULL);
     char text[FGSF_TEXT_SIZE];
     size_t length = fgsf_key_print(cfg, row, false, text, sizeof text);
     if (length >= size) {
@@ -64,17 +86,6 @@ static fgsf_status apply_method(fgsf_config *cfg, const char *preset) {
     return FGSF_OK;
 }
 
-static fgsf_status unknown_environment(const char *name) {
-    char known[256] = "";
-    for (int i = 0; fgsf_env_def_at(i); i++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
-                 fgsf_env_def_at(i)->name);
-    }
-    return fgsf_fail(FGSF_ERR_INVALID, "env.name: no environment is called '%.80s'; there are %s",
-                     name, known);
-}
-
 // Fills in the defaults and the three names that decide every other value.
 static fgsf_status start(fgsf_config *cfg, const char *env, const char *preset,
                          const char *method) {
@@ -95,10 +106,10 @@ fgsf_status fgsf_config_resolve(const char *env, const char *preset, const char 
     if (!preset || !method || !out) {
         return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_resolve: an argument is NULL");
     }
-    const fgsf_env_def *def = env && *env ? fgsf_env_def_find(env) : NULL;
-    if (env && *env && !def) return unknown_environment(env);
+    const fgsf_env_def *def = NULL;
     fgsf_config cfg;
-    fgsf_status status = start(&cfg, env ? env : "", preset, method);
+    fgsf_status status = env && *env ? fgsf_env_require(env, &def) : FGSF_OK;
+    if (status == FGSF_OK) status = start(&cfg, env ? env : "", preset, method);
     if (status == FGSF_OK && def) {
         status = apply_settings(&cfg, def->settings, (size_t)def->num_settings, preset, def->name);
     }
@@ -111,6 +122,34 @@ fgsf_status fgsf_config_resolve(const char *env, const char *preset, const char 
     return status;
 }
 
-bool fgsf_config_is_dqn(const fgsf_config *cfg) {
-    return cfg->method == FGSF_DQN || cfg->method == FGSF_FG_DQN;
+fgsf_status fgsf_config_learner(const fgsf_config *cfg, fgsf_learner_params *out) {
+    fgsf_learner_params params = cfg->learner;
+    params.seed = cfg->seed;
+    params.agent.num_tasks = (int)cfg->env.num_tasks;
+    params.agent.net.def = fgsf_network_def_find(cfg->net_kind);
+    if (!params.agent.net.def) {
+        return fgsf_fail(FGSF_ERR_INVALID, "net.kind: no network is called '%.80s'", cfg->net_kind);
+    }
+    if (params.agent.representation == FGSF_Q) params.lr = cfg->dqn_lr;
+    *out = params;
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_config_from_learner(const fgsf_learner_params *params, fgsf_config *out) {
+    const fgsf_network_def *def = params->agent.net.def;
+    fgsf_status status = fgsf_config_resolve(NULL, "clean", "fg-sfrql", out);
+    if (status != FGSF_OK) return status;
+    out->learner = *params;
+    out->seed = params->seed;
+    out->dqn_lr = params->lr;
+    out->env.num_tasks = params->agent.num_tasks;
+    snprintf(out->net_kind, sizeof out->net_kind, "%s", def ? def->name : "mlp");
+    // The sizes and pointers are the program's, not the configuration's.
+    fgsf_agent_params *agent = &out->learner.agent;
+    agent->num_tasks = agent->num_heldout = agent->num_actions = agent->num_features = 0;
+    agent->state_size = 0;
+    agent->tasks = NULL;
+    agent->xi.members = NULL;
+    agent->net.def = NULL;
+    return FGSF_OK;
 }

@@ -9,6 +9,10 @@
 
 typedef long long ll;
 
+static bool is_q(const fgsf_config *cfg) {
+    return cfg->learner.agent.representation == FGSF_Q;
+}
+
 static bool is_random(const fgsf_config *cfg) {
     return cfg->tasks.schedule != FGSF_SEQUENTIAL;
 }
@@ -23,7 +27,7 @@ static fgsf_status refuse(const char *message) {
 
 static fgsf_status check_sizes(const fgsf_config *cfg, const fgsf_env_def *def) {
     (void)def;
-    ll batch = cfg->train.batch_size, capacity = cfg->train.buffer_capacity;
+    ll batch = cfg->learner.batch_size, capacity = cfg->learner.buffer_capacity;
     if (batch > capacity) {
         return fgsf_fail(FGSF_ERR_INVALID,
                          "train.batch_size %lld is larger than train.buffer_capacity %lld: no "
@@ -42,57 +46,63 @@ static fgsf_status check_sizes(const fgsf_config *cfg, const fgsf_env_def *def) 
 }
 
 static fgsf_status check_representation(const fgsf_config *cfg, const fgsf_env_def *def) {
-    if (fgsf_config_is_dqn(cfg)) return FGSF_OK;
-    bool xi = cfg->sf.representation == FGSF_XI;
-    if (!xi && cfg->reward.model == FGSF_REWARD_MLP) {
-        return refuse("sf.representation=psi with reward.model=mlp: R(E sum phi) is not E sum "
-                      "R(phi), so a nonlinear reward cannot score psi; set sf.representation=xi");
+    if (is_q(cfg)) return FGSF_OK;
+    bool xi = cfg->learner.agent.representation == FGSF_XI;
+    if (!xi && cfg->learner.reward.model == FGSF_REWARD_MLP) {
+        return refuse("representation=psi with reward.model=mlp: R(E sum phi) is not E sum "
+                      "R(phi), so a nonlinear reward cannot score psi; set representation=xi");
     }
-    if (xi && cfg->sf.xi_set == FGSF_XI_EXACT && def && !def->feature_set) {
+    if (xi && cfg->learner.agent.xi.kind == FGSF_XI_EXACT && def && !def->feature_set) {
         return fgsf_fail(FGSF_ERR_INVALID,
                          "sf.xi_set=exact: %s has no finite feature set; use prototypes or bins",
                          def->name);
     }
-    if (cfg->reward.model == FGSF_REWARD_KNOWN && !has_reward_of_features(def)) {
+    if (cfg->learner.reward.model == FGSF_REWARD_KNOWN && !has_reward_of_features(def)) {
         return fgsf_fail(FGSF_ERR_INVALID,
                          "reward.model=known: %s does not give its reward as a function of phi",
                          def->name);
     }
-    if (cfg->reward.model == FGSF_REWARD_KNOWN && !xi && def && !def->task_weights) {
+    if (cfg->learner.reward.model == FGSF_REWARD_KNOWN && !xi && def && !def->task_weights) {
         return fgsf_fail(FGSF_ERR_INVALID,
-                         "reward.model=known with sf.representation=psi: %s has no linear reward",
+                         "reward.model=known with representation=psi: %s has no linear reward",
                          def->name);
     }
-    if (cfg->reward.model == FGSF_REWARD_LINEAR_NLMS && cfg->reward.alpha_w >= 2) {
+    if (cfg->learner.reward.model == FGSF_REWARD_LINEAR_NLMS && cfg->learner.reward.alpha_w >= 2) {
         return fgsf_fail(FGSF_ERR_INVALID,
                          "reward.alpha_w %g with linear_nlms: steps of 2 or more do not converge",
-                         cfg->reward.alpha_w);
+                         cfg->learner.reward.alpha_w);
     }
     return FGSF_OK;
 }
 
 static fgsf_status check_target(const fgsf_config *cfg, const fgsf_env_def *def) {
     (void)def;
-    if (cfg->sf.target_mode != FGSF_TARGET_NONE && cfg->sf.grad_mix != 0) {
-        return fgsf_fail(FGSF_ERR_INVALID,
-                         "sf.target_mode with sf.grad_mix %g: the bootstrap term's gradient is "
-                         "taken through the trained network, and a target network has none; set "
-                         "sf.target_mode=none or sf.grad_mix=0",
-                         cfg->sf.grad_mix);
+    bool through_target = cfg->learner.gradient.kind != FGSF_SEMI;
+    if (cfg->learner.target.mode != FGSF_TARGET_NONE && through_target) {
+        return refuse(
+            "target.mode with gradient.kind full or mix: the bootstrap term's gradient is "
+            "taken through the trained network, and a target network has none; set "
+            "target.mode=none or gradient.kind=semi");
     }
     return FGSF_OK;
 }
 
+static fgsf_status check_network(const fgsf_config *cfg, const fgsf_env_def *def) {
+    (void)def;
+    fgsf_learner_params params;
+    return fgsf_config_learner(cfg, &params);
+}
+
 static fgsf_status check_updates(const fgsf_config *cfg, const fgsf_env_def *def) {
     (void)def;
-    if (fgsf_config_is_dqn(cfg)) return FGSF_OK;
-    if (cfg->sf.group_by_prior && cfg->sf.update_set != FGSF_UPDATE_I_AND_C) {
+    if (is_q(cfg)) return FGSF_OK;
+    if (cfg->learner.group_by_prior && cfg->learner.update_set != FGSF_UPDATE_I_AND_C) {
         return refuse("sf.group_by_prior needs sf.update_set=i_and_c: a group is the samples whose "
                       "prior is updated with the task");
     }
-    bool at_once = is_random(cfg) || cfg->sf.gpi_scope == FGSF_SCOPE_ALL;
-    if (cfg->sf.init_from == FGSF_INIT_PREVIOUS && at_once) {
-        return refuse("sf.init_from=previous with a random tasks.schedule or sf.gpi_scope=all: all "
+    bool at_once = is_random(cfg) || cfg->learner.agent.scope == FGSF_SCOPE_ALL;
+    if (cfg->learner.agent.init_from == FGSF_INIT_PREVIOUS && at_once) {
+        return refuse("sf.init_from=previous with a random tasks.schedule or gpi.scope=all: all "
                       "tasks start at once, so there is no trained network to copy");
     }
     return FGSF_OK;
@@ -100,30 +110,37 @@ static fgsf_status check_updates(const fgsf_config *cfg, const fgsf_env_def *def
 
 static fgsf_status check_average(const fgsf_config *cfg, const fgsf_env_def *def) {
     (void)def;
-    if (cfg->avg.estimator == FGSF_SPLIT && cfg->avg.n < 2) {
+    if (cfg->learner.avg.estimator == FGSF_SPLIT && cfg->learner.avg.n < 2) {
         return fgsf_fail(FGSF_ERR_INVALID,
                          "avg.estimator=split needs avg.n >= 2 (it is %lld): the residual and the "
                          "gradient factor take disjoint samples",
-                         (ll)cfg->avg.n);
+                         (ll)cfg->learner.avg.n);
     }
-    if (cfg->avg.n < 2) return FGSF_OK;
+    if (cfg->learner.avg.n < 2) return FGSF_OK;
+    if (cfg->learner.avg.estimator == FGSF_SPLIT &&
+        cfg->learner.avg.shortfall == FGSF_SHORTFALL_REPLACE) {
+        return refuse(
+            "avg.estimator=split with avg.shortfall=replace: draws with replacement would "
+            "put the same sample into both halves");
+    }
     // FG-DQN averages over equal (s, a) too, but its samples carry rewards.
-    bool one_task = cfg->env.num_tasks == 1 || cfg->train.buffer_reset_on_task || cfg->dqn.relabel;
-    if (fgsf_config_is_dqn(cfg) && !one_task) {
+    bool one_task =
+        cfg->env.num_tasks == 1 || cfg->train.buffer_reset_on_task || cfg->learner.relabel;
+    if (is_q(cfg) && !one_task) {
         return fgsf_fail(FGSF_ERR_INVALID,
                          "avg.n %lld with dqn: samples of one (s, a) would mix the rewards of "
                          "several tasks; set train.buffer_reset_on_task=true or dqn.relabel=true",
-                         (ll)cfg->avg.n);
+                         (ll)cfg->learner.avg.n);
     }
-    if (cfg->avg.n > cfg->train.buffer_capacity) {
+    if (cfg->learner.avg.n > cfg->learner.buffer_capacity) {
         return fgsf_fail(FGSF_ERR_INVALID, "avg.n %lld is larger than train.buffer_capacity %lld",
-                         (ll)cfg->avg.n, (ll)cfg->train.buffer_capacity);
+                         (ll)cfg->learner.avg.n, (ll)cfg->learner.buffer_capacity);
     }
-    if (cfg->avg.pivot_source == FGSF_PIVOT_CURRENT && cfg->avg.pivots != 1) {
+    if (cfg->learner.avg.pivot_source == FGSF_PIVOT_CURRENT && cfg->learner.avg.pivots != 1) {
         return refuse("avg.pivot_source=current needs avg.pivots=1: the transition just made is "
                       "one pivot");
     }
-    if (cfg->sf.group_by_prior) {
+    if (cfg->learner.group_by_prior) {
         return refuse("sf.group_by_prior with avg.n > 1: groups are of replayed samples, and "
                       "averaging draws pivots instead");
     }
@@ -140,30 +157,30 @@ static fgsf_status check_schedule(const fgsf_config *cfg, const fgsf_env_def *de
 }
 
 static fgsf_status check_dqn(const fgsf_config *cfg, const fgsf_env_def *def) {
-    if (!fgsf_config_is_dqn(cfg)) return FGSF_OK;
+    if (!is_q(cfg)) return FGSF_OK;
     bool reset = cfg->train.buffer_reset_on_task;
-    if (cfg->dqn.double_q && cfg->sf.target_mode == FGSF_TARGET_NONE) {
-        return refuse("dqn.double needs sf.target_mode hard or polyak: without a target network "
+    if (cfg->learner.target.double_q && cfg->learner.target.mode == FGSF_TARGET_NONE) {
+        return refuse("target.double needs target.mode hard or polyak: without a target network "
                       "one network both chooses and values, which is plain DQN");
     }
-    if (cfg->dqn.per_task && cfg->dqn.task_input != FGSF_TASK_INPUT_NONE) {
+    if (cfg->learner.agent.per_task && cfg->learner.agent.task_input != FGSF_TASK_INPUT_NONE) {
         return refuse("dqn.task_input with dqn.per_task=true: each network sees one task, so the "
                       "input would be constant; set dqn.per_task=false");
     }
-    if (cfg->dqn.per_task && !reset && !cfg->dqn.relabel && cfg->env.num_tasks > 1) {
+    if (cfg->learner.agent.per_task && !reset && !cfg->learner.relabel && cfg->env.num_tasks > 1) {
         return refuse("dqn.per_task=true needs train.buffer_reset_on_task=true or "
                       "dqn.relabel=true: else a task's network learns from other tasks' rewards");
     }
-    if (cfg->dqn.relabel && reset) {
+    if (cfg->learner.relabel && reset) {
         return refuse("dqn.relabel with train.buffer_reset_on_task=true: no other task's "
                       "transition is left to relabel");
     }
-    if (cfg->dqn.relabel && !has_reward_of_features(def)) {
+    if (cfg->learner.relabel && !has_reward_of_features(def)) {
         return fgsf_fail(FGSF_ERR_INVALID,
                          "dqn.relabel: %s does not give its reward as a function of phi",
                          def->name);
     }
-    if (cfg->dqn.task_input == FGSF_TASK_INPUT_W && def && !def->task_weights) {
+    if (cfg->learner.agent.task_input == FGSF_TASK_INPUT_W && def && !def->task_weights) {
         return fgsf_fail(FGSF_ERR_INVALID, "dqn.task_input=w: %s has no linear reward", def->name);
     }
     return FGSF_OK;
@@ -171,33 +188,35 @@ static fgsf_status check_dqn(const fgsf_config *cfg, const fgsf_env_def *def) {
 
 static fgsf_status check_diagnostics(const fgsf_config *cfg, const fgsf_env_def *def) {
     if (!cfg->diag.psi_error) return FGSF_OK;
-    if (!def || strcmp(def->name, "four_rooms") != 0) {
-        return refuse("diag.psi_error is for env.name=four_rooms, whose rollouts are exact");
+    if (!def || !def->deterministic) {
+        return refuse("diag.psi_error is for deterministic environments such as four_rooms, whose "
+                      "rollouts are exact");
     }
     if (cfg->env.slip > 0) {
         return refuse("diag.psi_error needs env.slip=0: one rollout is exact only without chance");
     }
-    if (fgsf_config_is_dqn(cfg)) return refuse("diag.psi_error: dqn learns no psi");
+    if (is_q(cfg)) return refuse("diag.psi_error: dqn learns no psi");
     return FGSF_OK;
 }
 
 static fgsf_status (*const checks[])(const fgsf_config *, const fgsf_env_def *) = {
-    check_sizes,   check_representation, check_target, check_updates,
+    check_sizes,   check_representation, check_target, check_updates,     check_network,
     check_average, check_schedule,       check_dqn,    check_diagnostics,
 };
 
 fgsf_status fgsf_config_validate(const fgsf_config *cfg) {
     if (!cfg) return refuse("fgsf_config_validate: the configuration is NULL");
-    for (size_t i = 0; i < fgsf_key_count; i++) {
-        fgsf_status status = fgsf_key_check(cfg, &fgsf_key_table[i]);
+    const fgsf_key *key;
+    for (size_t i = 0; (key = fgsf_config_key_at(cfg, i)); i++) {
+        fgsf_status status = fgsf_key_check(cfg, key);
         if (status != FGSF_OK) return status;
     }
-    const fgsf_env_def *def = fgsf_env_def_find(cfg->env.name);
-    if (!def && cfg->env.name[0]) {
-        return fgsf_fail(FGSF_ERR_INVALID, "env.name: no environment is called '%.80s'",
-                         cfg->env.name);
+    const fgsf_env_def *def = NULL;
+    if (cfg->env.name[0]) {
+        fgsf_status status = fgsf_env_require(cfg->env.name, &def);
+        if (status != FGSF_OK) return status;
     }
-    if (strcmp(cfg->device.name, "") == 0) return refuse("device.name is empty; use auto");
+    if (strcmp(cfg->learner.agent.device, "") == 0) return refuse("device.name is empty; use auto");
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         fgsf_status status = checks[i](cfg, def);
         if (status != FGSF_OK) return status;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config_table.h"
+#include "fgsf/env.h"
 #include "io.h"
 
 #define MAX_JSON ((size_t)1 << 20)
@@ -17,8 +18,16 @@
 typedef struct reader {
     fgsf_config *cfg;
     const char *source;
-    bool *seen; // one per key
+    bool *seen;    // one per key
+    bool skip_env; // pass over keys of an environment that is not registered
 } reader;
+
+// The place of a key among those of the configuration.
+static size_t index_of(const fgsf_config *cfg, const fgsf_key *key) {
+    size_t i = 0;
+    while (fgsf_config_key_at(cfg, i) != key) i++;
+    return i;
+}
 
 static fgsf_status wrong_type(const reader *r, const char *path, const char *expected) {
     return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s: expected %s", r->source, path, expected);
@@ -65,10 +74,10 @@ static fgsf_status read_object(const reader *r, const cJSON *object, const char 
     for (const cJSON *item = object->child; item; item = item->next) {
         char path[MAX_PATH];
         int n = snprintf(path, sizeof path, "%s%s%s", prefix, *prefix ? "." : "", item->string);
-        const fgsf_key *key = fgsf_key_find(path);
+        const fgsf_key *key = fgsf_key_find(r->cfg, path);
         fgsf_status status;
         if (key) {
-            bool *seen = &r->seen[key - fgsf_key_table];
+            bool *seen = &r->seen[index_of(r->cfg, key)];
             if (*seen) return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s is given twice", r->source, path);
             *seen = true;
             status = read_value(r, key, item);
@@ -76,8 +85,10 @@ static fgsf_status read_object(const reader *r, const cJSON *object, const char 
             return fgsf_fail(FGSF_ERR_FORMAT, "%s: '%.80s...' is nested too deep", r->source, path);
         } else if (cJSON_IsObject(item) && item->child) {
             status = read_object(r, item, path, depth + 1);
+        } else if (r->skip_env && strncmp(path, "env.", 4) == 0) {
+            status = FGSF_OK;
         } else {
-            status = fgsf_key_unknown(path, r->source);
+            status = fgsf_key_unknown(r->cfg, path, r->source);
         }
         if (status != FGSF_OK) return status;
     }
@@ -90,14 +101,28 @@ static fgsf_status syntax_error(const char *text, const char *where, const char 
     return fgsf_fail(FGSF_ERR_FORMAT, "%s: line %d: not valid JSON", source, line);
 }
 
-fgsf_status fgsf_config_read_json(fgsf_config *cfg, const cJSON *object, const char *source) {
+// The name decides which keys there are, so it comes first wherever it stands.
+static fgsf_status read_env_name(fgsf_config *cfg, const cJSON *object, const char *source) {
+    const cJSON *group = cJSON_GetObjectItemCaseSensitive(object, "env");
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(object, "env.name");
+    if (!name) name = cJSON_GetObjectItemCaseSensitive(group, "name");
+    return cJSON_IsString(name) ? fgsf_config_set(cfg, "env.name", name->valuestring, source)
+                                : FGSF_OK;
+}
+
+fgsf_status fgsf_config_read_json(fgsf_config *cfg, const cJSON *object, const char *source,
+                                  bool skip_env) {
     if (!cJSON_IsObject(object)) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: expected an object of keys and values", source);
     }
     fgsf_config copy = *cfg;
-    reader r = {&copy, source, calloc(fgsf_key_count, sizeof(bool))};
+    fgsf_status status = read_env_name(&copy, object, source);
+    if (status != FGSF_OK) return status;
+    size_t count = index_of(&copy, NULL);
+    reader r = {&copy, source, calloc(count, sizeof(bool)), false};
     if (!r.seen) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", source);
-    fgsf_status status = read_object(&r, object, "", 1);
+    r.skip_env = skip_env && !fgsf_env_def_find(copy.env.name);
+    status = read_object(&r, object, "", 1);
     free(r.seen);
     if (status == FGSF_OK) *cfg = copy;
     return status;
@@ -126,7 +151,7 @@ fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *so
     }
     cJSON *root = NULL;
     fgsf_status status = fgsf_json_parse(text, source, &root);
-    if (status == FGSF_OK) status = fgsf_config_read_json(cfg, root, source);
+    if (status == FGSF_OK) status = fgsf_config_read_json(cfg, root, source, false);
     cJSON_Delete(root);
     return status;
 }
@@ -145,37 +170,38 @@ fgsf_status fgsf_config_load(fgsf_config *cfg, const char *path) {
 #define MAX_MEMBER (2 * FGSF_TEXT_SIZE + 64)
 
 // Writes one member of the canonical form, after a comma unless it is the first.
-static size_t print_member(const fgsf_config *cfg, size_t index, bool first,
+static size_t print_member(const fgsf_config *cfg, const fgsf_key *key, bool first,
                            char text[MAX_MEMBER]) {
-    const fgsf_key *key = &fgsf_key_table[index];
     int used = snprintf(text, MAX_MEMBER, "%s\n  \"%s\": ", first ? "{" : ",", key->name);
     return (size_t)used + fgsf_key_print(cfg, key, true, text + used, (size_t)(MAX_MEMBER - used));
 }
 
 char *fgsf_config_to_json(const fgsf_config *cfg) {
     char member[MAX_MEMBER];
-    size_t size = 4;
+    const fgsf_key *key;
+    size_t size = 4, used = 0;
     if (!cfg) return NULL;
-    for (size_t i = 0; i < fgsf_key_count; i++) size += print_member(cfg, i, i == 0, member);
+    for (size_t i = 0; (key = fgsf_config_key_at(cfg, i)); i++) {
+        size += print_member(cfg, key, i == 0, member);
+    }
     char *text = malloc(size);
-    if (!text) return NULL;
-    size_t used = 0;
-    for (size_t i = 0; i < fgsf_key_count; i++) {
-        size_t n = print_member(cfg, i, i == 0, member);
+    for (size_t i = 0; text && (key = fgsf_config_key_at(cfg, i)); i++) {
+        size_t n = print_member(cfg, key, i == 0, member);
         memcpy(text + used, member, n);
         used += n;
     }
-    memcpy(text + used, "\n}\n", 4);
+    if (text) memcpy(text + used, "\n}\n", 4);
     return text;
 }
 
 // FNV-1a, member by member, so that hashing needs no memory and cannot fail.
 uint64_t fgsf_config_hash(const fgsf_config *cfg) {
     uint64_t hash = 14695981039346656037u;
-    for (size_t i = 0; cfg && i < fgsf_key_count; i++) {
+    const fgsf_key *key;
+    for (size_t i = 0; cfg && (key = fgsf_config_key_at(cfg, i)); i++) {
         char member[MAX_MEMBER];
-        if (strcmp(fgsf_key_table[i].name, "seed") == 0) continue;
-        size_t n = print_member(cfg, i, false, member);
+        if (strcmp(key->name, "seed") == 0) continue;
+        size_t n = print_member(cfg, key, false, member);
         for (size_t k = 0; k < n; k++) hash = (hash ^ (unsigned char)member[k]) * 1099511628211u;
     }
     return hash;

@@ -20,11 +20,11 @@ extern const size_t fgsf_preset_count;
 extern const fgsf_method_row fgsf_method_table[];
 extern const size_t fgsf_method_count;
 
-// Returns the row of a key, or NULL.
-const fgsf_key *fgsf_key_find(const char *name);
+// Returns the row of a key of a configuration, or NULL.
+const fgsf_key *fgsf_key_find(const fgsf_config *cfg, const char *name);
 
 // Reports an unknown key with the nearest one as a suggestion.
-fgsf_status fgsf_key_unknown(const char *name, const char *source);
+fgsf_status fgsf_key_unknown(const fgsf_config *cfg, const char *name, const char *source);
 
 // Sets a key from a number or a list that is already parsed (JSON), checking type and range.
 fgsf_status fgsf_key_set_number(fgsf_config *cfg, const fgsf_key *key, double value,
@@ -47,7 +47,17 @@ struct cJSON;
 // Parses JSON text, naming source and line when it is not valid.
 fgsf_status fgsf_json_parse(const char *text, const char *source, struct cJSON **out);
 
-// Sets every key found in a parsed object; all or nothing.
-fgsf_status fgsf_config_read_json(fgsf_config *cfg, const struct cJSON *object, const char *source);
+// Sets every key found in a parsed object; all or nothing. With `skip_env`, keys of an environment
+// that is not registered are passed over.
+fgsf_status fgsf_config_read_json(fgsf_config *cfg, const struct cJSON *object, const char *source,
+                                  bool skip_env);
+
+// Sets the environment's own parameters to their defaults.
+fgsf_status fgsf_config_reset_env(fgsf_config *cfg);
+
+struct fgsf_env_def;
+
+// Finds a registered environment, or says which there are (env.c).
+fgsf_status fgsf_env_require(const char *name, const struct fgsf_env_def **def);
 
 #endif

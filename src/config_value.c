@@ -11,13 +11,21 @@
 
 #define MAX_NAME 48 // longer than any key; what is longer is cut in messages
 
-static void *at(fgsf_config *cfg, const fgsf_key *key) {
-    return (char *)cfg + key->offset;
+// Where a key's value is: in the configuration, or in the environment's own parameters.
+static const void *at_const(const fgsf_config *cfg, const fgsf_key *key) {
+    bool common = key >= fgsf_key_table && key < fgsf_key_table + fgsf_key_count;
+    const void *base = common ? (const void *)cfg : (const void *)cfg->env_params.bytes;
+    return (const char *)base + key->offset;
 }
 
-static const void *at_const(const fgsf_config *cfg, const fgsf_key *key) {
-    return (const char *)cfg + key->offset;
+static void *at(fgsf_config *cfg, const fgsf_key *key) {
+    return (void *)at_const(cfg, key);
 }
+
+// An INT_LIST: how many, then the numbers.
+typedef struct int_list {
+    int n, v[FGSF_MAX_HIDDEN];
+} int_list;
 
 // Reports that `value` does not fit a key; `why` completes the sentence.
 static fgsf_status refuse(const fgsf_key *key, const char *value, const char *why,
@@ -28,12 +36,26 @@ static fgsf_status refuse(const fgsf_key *key, const char *value, const char *wh
 
 // ---- Keys by name --------------------------------------------------------------------------------
 
-const fgsf_key *fgsf_key_find(const char *name) {
-    for (size_t i = 0; name && i < fgsf_key_count; i++) {
-        if (strcmp(fgsf_key_table[i].name, name) == 0) return &fgsf_key_table[i];
+const fgsf_key *fgsf_key_find(const fgsf_config *cfg, const char *name) {
+    const fgsf_key *key = NULL;
+    for (size_t i = 0; name && (key = fgsf_config_key_at(cfg, i)); i++) {
+        if (strcmp(key->name, name) == 0) break;
     }
-    return NULL;
+    return key;
 }
+
+// Names that keys had in earlier versions.
+static const char *const renamed[][2] = {
+    {"sf.grad_mix", "gradient.kind=semi, full, or mix with gradient.eta"},
+    {"sf.target_mode", "target.mode"},
+    {"sf.target_period", "target.period"},
+    {"dqn.target_period", "target.period"},
+    {"sf.polyak", "target.polyak"},
+    {"dqn.double", "target.double"},
+    {"sf.loss_scale", "loss.scale"},
+    {"sf.gpi_scope", "gpi.scope"},
+    {"sf.representation", "representation"},
+};
 
 // Levenshtein distance of two short texts, each cut to MAX_NAME characters.
 static int edit_distance(const char *a, const char *b) {
@@ -64,15 +86,21 @@ static int name_distance(const char *name, const char *key) {
     return whole < tail ? whole : tail;
 }
 
-fgsf_status fgsf_key_unknown(const char *name, const char *source) {
+fgsf_status fgsf_key_unknown(const fgsf_config *cfg, const char *name, const char *source) {
     const char *nearest = "";
     int best = 2 * MAX_NAME;
-    for (size_t i = 0; i < fgsf_key_count; i++) {
-        const char *key = fgsf_key_table[i].name;
-        int distance = name_distance(name, key);
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+        if (strcmp(renamed[i][0], name) == 0) {
+            return fgsf_fail(FGSF_ERR_INVALID, "%s%skey '%s' is now %s", source ? source : "",
+                             source ? ": " : "", name, renamed[i][1]);
+        }
+    }
+    const fgsf_key *key;
+    for (size_t i = 0; (key = fgsf_config_key_at(cfg, i)); i++) {
+        int distance = name_distance(name, key->name);
         if (distance < best) {
             best = distance;
-            nearest = key;
+            nearest = key->name;
         }
     }
     return fgsf_fail(FGSF_ERR_INVALID, "%s%sunknown key '%.80s'; the nearest is '%s'",
@@ -120,7 +148,7 @@ static fgsf_status set_choice(fgsf_config *cfg, const fgsf_key *key, const char 
         snprintf(why, sizeof why, "is not one of %s", key->choices);
         return refuse(key, value, why, source);
     }
-    *(int64_t *)at(cfg, key) = index;
+    *(int *)at(cfg, key) = index; // enums are ints here
     return FGSF_OK;
 }
 
@@ -139,14 +167,17 @@ static bool is_plain_text(const char *text) {
 
 static fgsf_status set_text(fgsf_config *cfg, const fgsf_key *key, const char *value,
                             const char *source) {
-    if (strlen(value) >= FGSF_TEXT_SIZE) {
-        return refuse(key, value, "is longer than 1023 bytes", source);
+    size_t size = (size_t)key->max;
+    if (strlen(value) >= size) {
+        char why[48];
+        snprintf(why, sizeof why, "is longer than %zu bytes", size - 1);
+        return refuse(key, value, why, source);
     }
     if (!is_plain_text(value)) {
         return refuse(key, "...", "has control characters or is not UTF-8", source);
     }
     // Zeros to the end keep equal configurations equal as bytes.
-    memset(at(cfg, key), 0, FGSF_TEXT_SIZE);
+    memset(at(cfg, key), 0, size);
     memcpy(at(cfg, key), value, strlen(value));
     return FGSF_OK;
 }
@@ -182,12 +213,12 @@ static fgsf_status set_list_text(fgsf_config *cfg, const fgsf_key *key, const ch
 fgsf_status fgsf_key_set_list(fgsf_config *cfg, const fgsf_key *key, const double *values, int n,
                               const char *source) {
     if (n > FGSF_MAX_HIDDEN) return refuse(key, "the list", "has more than 8 numbers", source);
-    fgsf_int_list list;
+    int_list list;
     memset(&list, 0, sizeof list);
     list.n = n;
     for (int i = 0; i < n; i++) {
         if (check_number(key, values[i], source) != FGSF_OK) return FGSF_ERR_INVALID;
-        list.v[i] = (int64_t)values[i];
+        list.v[i] = (int)values[i];
     }
     memcpy(at(cfg, key), &list, sizeof list);
     return FGSF_OK;
@@ -231,12 +262,11 @@ fgsf_status fgsf_key_set_text(fgsf_config *cfg, const fgsf_key *key, const char 
 
 // ---- Printing ------------------------------------------------------------------------------------
 
-static size_t print_list(const fgsf_int_list *list, bool json, char *buffer, size_t size) {
+static size_t print_list(const int_list *list, bool json, char *buffer, size_t size) {
     char text[24 * FGSF_MAX_HIDDEN + 3];
     size_t used = (size_t)snprintf(text, sizeof text, "%s", json ? "[" : "");
     for (int i = 0; i < list->n && i < FGSF_MAX_HIDDEN; i++) {
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld", i ? "," : "",
-                                 (long long)list->v[i]);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i ? "," : "", list->v[i]);
     }
     return (size_t)snprintf(buffer, size, "%s%s", text, json ? "]" : "");
 }
@@ -268,12 +298,12 @@ size_t fgsf_key_print(const fgsf_config *cfg, const fgsf_key *key, bool json, ch
     case FGSF_KEY_BOOL:
         return (size_t)snprintf(buffer, size, "%s", *(const bool *)value ? "true" : "false");
     case FGSF_KEY_CHOICE:
-        return print_choice(key->choices, *(const int64_t *)value, json, buffer, size);
+        return print_choice(key->choices, *(const int *)value, json, buffer, size);
     case FGSF_KEY_INT_LIST:
         return print_list(value, json, buffer, size);
     case FGSF_KEY_TEXT:
         if (json) return print_quoted(value, buffer, size);
-        return (size_t)snprintf(buffer, size, "%.*s", FGSF_TEXT_SIZE - 1, (const char *)value);
+        return (size_t)snprintf(buffer, size, "%.*s", (int)key->max - 1, (const char *)value);
     }
     return 0;
 }
@@ -281,7 +311,7 @@ size_t fgsf_key_print(const fgsf_config *cfg, const fgsf_key *key, bool json, ch
 fgsf_status fgsf_key_check(const fgsf_config *cfg, const fgsf_key *key) {
     const void *value = at_const(cfg, key);
     fgsf_config copy = *cfg;
-    if (key->type == FGSF_KEY_TEXT && !memchr(value, '\0', FGSF_TEXT_SIZE)) {
+    if (key->type == FGSF_KEY_TEXT && !memchr(value, '\0', (size_t)key->max)) {
         return fgsf_fail(FGSF_ERR_INVALID, "%s: the text is not terminated", key->name);
     }
     if (key->type == FGSF_KEY_TEXT) return set_text(&copy, key, value, NULL);
@@ -292,14 +322,14 @@ fgsf_status fgsf_key_check(const fgsf_config *cfg, const fgsf_key *key) {
         return fgsf_key_set_number(&copy, key, *(const double *)value, NULL);
     }
     if (key->type == FGSF_KEY_CHOICE) {
-        int64_t count = 1, index = *(const int64_t *)value;
+        int64_t count = 1, index = *(const int *)value;
         for (const char *c = key->choices; *c; c++) count += *c == '|';
         if (index >= 0 && index < count) return FGSF_OK;
         return fgsf_fail(FGSF_ERR_INVALID, "%s: %lld is not one of the choices %s", key->name,
                          (long long)index, key->choices);
     }
     if (key->type == FGSF_KEY_INT_LIST) {
-        const fgsf_int_list *list = value;
+        const int_list *list = value;
         if (list->n < 0 || list->n > FGSF_MAX_HIDDEN) {
             return fgsf_fail(FGSF_ERR_INVALID, "%s: %d numbers is not in [0, %d]", key->name,
                              list->n, FGSF_MAX_HIDDEN);

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program.h"
 #include "trainer_internal.h"
 
-#define DIAGNOSE_STREAM 1000
+#define DIAGNOSE_STREAM 1000000 // clear of the environments' streams, which step by 100
 #define MAX_ROLLOUTS 32
 
 static bool allocate(fgsf_heldout *h, const fgsf_env_spec *spec, size_t count) {
@@ -18,8 +19,7 @@ static bool allocate(fgsf_heldout *h, const fgsf_env_spec *spec, size_t count) {
     h->reward = calloc(count, sizeof(float));
     h->raw = calloc(count * (size_t)spec->full_size, sizeof(double));
     h->a = calloc(count, sizeof(int32_t));
-    h->event = calloc(count, sizeof(int32_t));
-    return h->s && h->s_next && h->phi && h->discount && h->reward && h->raw && h->a && h->event;
+    return h->s && h->s_next && h->phi && h->discount && h->reward && h->raw && h->a;
 }
 
 void fgsf_heldout_free(fgsf_heldout *h) {
@@ -30,7 +30,7 @@ void fgsf_heldout_free(fgsf_heldout *h) {
     free(h->reward);
     free(h->raw);
     free(h->a);
-    free(h->event);
+    fgsf_bellman_free(h->bellman);
     *h = (fgsf_heldout){0};
 }
 
@@ -49,7 +49,7 @@ static fgsf_status record(fgsf_trainer *t, fgsf_env *env, fgsf_rng *rng, int i, 
     for (size_t k = 0; k < d; k++) {
         h->phi[at * d + k] = (float)result.phi[k];
     }
-    h->discount[i] = result.terminal ? 0.0f : (float)t->cfg.train.gamma;
+    h->discount[i] = result.terminal ? 0.0f : (float)t->cfg.learner.gamma;
     h->reward[i] = (float)result.reward;
     *over = result.terminal || (i + 1) % t->cfg.train.horizon == 0;
     return FGSF_OK;
@@ -90,56 +90,6 @@ static bool have_heldout(fgsf_trainer *t) {
     return wanted && (there || fgsf_heldout_create(t) == FGSF_OK);
 }
 
-// The nearest member of the feature set, without adding one.
-static int nearest_member(const fgsf_agent *agent, const float *phi) {
-    int d = agent->spec.num_features, best = 0;
-    const float *members = fgsf_feature_set_members(agent->set);
-    double least = INFINITY;
-    for (int f = 0; f < fgsf_feature_set_count(agent->set); f++) {
-        double distance = 0.0;
-        for (int k = 0; k < d; k++) {
-            distance += pow((double)members[f * d + k] - phi[k], 2.0);
-        }
-        if (distance < least) {
-            least = distance;
-            best = f;
-        }
-    }
-    return best;
-}
-
-static double target_of(const fgsf_trainer *t, int i, int f) {
-    const fgsf_agent *agent = t->agent;
-    const float *phi = t->heldout.phi + i * t->spec.num_features;
-    if (fgsf_config_is_dqn(&t->cfg)) {
-        return t->heldout.reward[i];
-    }
-    return agent->set ? (f == t->heldout.event[i] ? 1.0 : 0.0) : phi[f];
-}
-
-// The action the active task's target takes at each of the rows: GPI over the policies in scope.
-static fgsf_status greedy_actions(fgsf_trainer *t, const float *states, int rows, float *q,
-                                  int32_t *actions) {
-    fgsf_agent *agent = t->agent;
-    int first, scope = fgsf_agent_scope(agent, t->task, &first), num_actions = agent->shape.actions;
-    float *value = calloc((size_t)rows, sizeof *value);
-    fgsf_status status = value ? FGSF_OK : fgsf_fail(FGSF_ERR_MEMORY, "no memory to diagnose");
-    for (int k = 0; k < scope && status == FGSF_OK; k++) {
-        status = fgsf_gpe_run(agent->gpe, agent->nets[first + k], fgsf_agent_rho(agent, t->task), 1,
-                              states, rows, q);
-        for (int i = 0; i < rows && status == FGSF_OK; i++) {
-            for (int a = 0; a < num_actions; a++) {
-                if ((k == 0 && a == 0) || q[i * num_actions + a] > value[i]) {
-                    value[i] = q[i * num_actions + a];
-                    actions[i] = a;
-                }
-            }
-        }
-    }
-    free(value);
-    return status;
-}
-
 // Encoded states with the network's task input behind them.
 static void network_inputs(const fgsf_trainer *t, const float *states, int rows, float *inputs) {
     for (int i = 0; i < rows; i++) {
@@ -148,52 +98,94 @@ static void network_inputs(const fgsf_trainer *t, const float *states, int rows,
     }
 }
 
-static double mean_squared_delta(const fgsf_trainer *t, const float *x, const float *x_next,
-                                 const int32_t *a_next) {
-    const fgsf_heldout *h = &t->heldout;
-    int features = t->agent->shape.features, actions = t->agent->shape.actions;
-    double sum = 0.0;
-    for (int i = 0; i < h->count; i++) {
-        for (int f = 0; f < features; f++) {
-            double bootstrap = x_next[(i * actions + a_next[i]) * features + f];
-            double delta = target_of(t, i, f) + h->discount[i] * bootstrap -
-                           x[(i * actions + h->a[i]) * features + f];
-            sum += delta * delta;
-        }
+// The greedy action by GPI at each of the rows, counted on the heads of a shared network with
+// `own_head`.
+static fgsf_status greedy_actions(fgsf_trainer *t, const float *inputs, int rows, bool own_head,
+                                  int32_t *actions) {
+    fgsf_agent *agent = t->agent;
+    int first, scope = fgsf_agent_scope(agent, t->task, &first), num_actions = agent->shape.actions;
+    size_t all = (size_t)fgsf_shape_actions(&agent->shape), n = (size_t)rows;
+    int nets = agent->shared ? 1 : scope;
+    float *q = malloc((size_t)nets * n * all * sizeof *q);
+    float *table = malloc((size_t)(scope * num_actions) * sizeof *table);
+    fgsf_status status = q && table ? FGSF_OK : fgsf_fail(FGSF_ERR_MEMORY, "no memory to diagnose");
+    for (int k = 0; k < nets && status == FGSF_OK; k++) {
+        status =
+            fgsf_gpe_run(agent->gpe, agent->nets[fgsf_agent_net_of(agent, first + k)],
+                         fgsf_agent_rho(agent, t->task), 1, inputs, rows, q + (size_t)k * n * all);
     }
-    return sum / ((double)h->count * features);
+    int head = own_head ? fgsf_agent_head_of(agent, fgsf_agent_policy_of(agent, t->task)) : 0;
+    for (size_t i = 0; i < n && status == FGSF_OK; i++) {
+        for (int k = 0; k < scope; k++) {
+            const float *from = agent->shared ? q + i * all + (first + k) * num_actions
+                                              : q + ((size_t)k * n + i) * all;
+            memcpy(table + k * num_actions, from, (size_t)num_actions * sizeof *table);
+        }
+        fgsf_choice choice = fgsf_gpi_choose(table, scope, num_actions, FGSF_TIE_FIRST, NULL);
+        actions[i] = head * num_actions + choice.action;
+    }
+    free(q);
+    free(table);
+    return status;
+}
+
+static fgsf_status create_bellman(fgsf_trainer *t) {
+    fgsf_bellman_params params = fgsf_bellman_default_params(&t->agent->shape);
+    params.max_pairs = t->heldout.count;
+    params.grad_mix = 0.0; // only the loss is looked at
+    params.loss_scale = FGSF_MEAN;
+    params.one_size = true;
+    return fgsf_bellman_create(t->agent->device, &params, &t->heldout.bellman);
+}
+
+// y of the held-out pairs, and their actions on the heads of a shared network.
+static void write_targets(fgsf_trainer *t, float *y, int32_t *a) {
+    const fgsf_heldout *h = &t->heldout;
+    const fgsf_agent *agent = t->agent;
+    size_t d = (size_t)t->spec.num_features;
+    int head = fgsf_agent_head_of(agent, fgsf_agent_policy_of(agent, t->task));
+    for (int i = 0; i < h->count; i++) {
+        const float *phi = h->phi + (size_t)i * d;
+        fgsf_transition pair = {.phi = phi, .reward = h->reward[i]};
+        pair.event = agent->set ? fgsf_feature_set_nearest(agent->set, phi) : -1;
+        fgsf_learner_target(t->learner, &pair, y + (size_t)i * (size_t)agent->shape.features);
+        a[i] = head * agent->shape.actions + h->a[i];
+    }
 }
 
 double fgsf_diagnose_residual(fgsf_trainer *t) {
     fgsf_heldout *h = &t->heldout;
     fgsf_agent *agent = t->agent;
-    if (!have_heldout(t)) {
+    if (!have_heldout(t) || (!h->bellman && create_bellman(t) != FGSF_OK)) {
         return NAN;
     }
-    for (int i = 0; i < h->count && agent->set; i++) {
-        h->event[i] = nearest_member(agent, h->phi + i * t->spec.num_features);
-    }
-    size_t rows = (size_t)h->count,
-           outputs = (size_t)(agent->shape.actions * agent->shape.features);
-    float *inputs = malloc(rows * (size_t)agent->shape.input * sizeof(float));
-    float *x = malloc(2 * rows * outputs * sizeof(float));
-    int32_t *a_next = calloc(rows, sizeof *a_next);
+    size_t rows = (size_t)h->count, input = (size_t)agent->shape.input;
+    float *inputs = malloc(2 * rows * input * sizeof(float));
+    float *y = malloc(rows * (size_t)agent->shape.features * sizeof(float));
+    int32_t *a = calloc(2 * rows, sizeof *a);
     double residual = NAN;
-    if (inputs && x && a_next) {
-        const fgsf_network *net = agent->nets[fgsf_agent_policy_of(agent, t->task)];
-        float *x_next = x + rows * outputs;
+    t->learner->task = t->task; // relabelled rewards are those of this task
+    if (inputs && y && a && !(agent->set && fgsf_feature_set_count(agent->set) == 0)) {
         network_inputs(t, h->s, h->count, inputs);
-        fgsf_status status = fgsf_gpe_representation(agent->gpe, net, inputs, h->count, x);
-        network_inputs(t, h->s_next, h->count, inputs);
-        if (status == FGSF_OK) status = greedy_actions(t, inputs, h->count, x_next, a_next);
+        network_inputs(t, h->s_next, h->count, inputs + rows * input);
+        write_targets(t, y, a);
+        fgsf_status status = greedy_actions(t, inputs + rows * input, h->count, true, a + rows);
+        fgsf_batch batch = {.pairs = h->count,
+                            .s = inputs,
+                            .a = a,
+                            .y = y,
+                            .s_next = inputs + rows * input,
+                            .a_next = a + rows,
+                            .discount = h->discount};
+        const fgsf_network *net = fgsf_agent_network(agent, fgsf_agent_policy_of(agent, t->task));
         if (status == FGSF_OK) {
-            status = fgsf_gpe_representation(agent->gpe, net, inputs, h->count, x_next);
+            status = fgsf_bellman_run(h->bellman, &batch, net, NULL, &residual);
         }
-        residual = status == FGSF_OK ? mean_squared_delta(t, x, x_next, a_next) : NAN;
+        residual = status == FGSF_OK ? residual : NAN;
     }
     free(inputs);
-    free(x);
-    free(a_next);
+    free(y);
+    free(a);
     return residual;
 }
 
@@ -204,7 +196,6 @@ typedef struct rollouts {
     double *raw;     // (count, full_size): where each stands
     double *psi;     // (count, num_features): discounted features so far
     float *states;   // (count, state_size): encoded, of those that go on
-    float *q;        // (count, A)
     int32_t *action; // (count)
     int32_t *chosen; // (count): actions of those that go on
     bool *over;      // (count)
@@ -216,7 +207,6 @@ static void free_rollouts(rollouts *r) {
     free(r->raw);
     free(r->psi);
     free(r->states);
-    free(r->q);
     free(r->action);
     free(r->chosen);
     free(r->over);
@@ -230,11 +220,10 @@ static fgsf_status begin_rollouts(fgsf_trainer *t, int count, rollouts *r) {
     r->raw = malloc(n * full * sizeof *r->raw);
     r->psi = calloc(n * (size_t)t->spec.num_features, sizeof *r->psi);
     r->states = malloc(n * (size_t)t->spec.state_size * sizeof *r->states);
-    r->q = malloc(n * (size_t)t->spec.num_actions * sizeof *r->q);
     r->action = malloc(n * sizeof *r->action);
     r->chosen = malloc(n * sizeof *r->chosen);
     r->over = calloc(n, sizeof *r->over);
-    if (!r->raw || !r->psi || !r->states || !r->q || !r->action || !r->chosen || !r->over) {
+    if (!r->raw || !r->psi || !r->states || !r->action || !r->chosen || !r->over) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory to diagnose");
     }
     for (int i = 0; i < count; i++) {
@@ -276,9 +265,9 @@ static fgsf_status run_rollouts(fgsf_trainer *t, rollouts *r) {
                 live += !r->over[i];
             }
         }
-        r->discount *= t->cfg.train.gamma;
+        r->discount *= t->cfg.learner.gamma;
         if (status == FGSF_OK && live > 0) {
-            status = greedy_actions(t, r->states, live, r->q, r->chosen);
+            status = greedy_actions(t, r->states, live, false, r->chosen);
         }
         for (int i = 0, row = 0; i < r->count; i++) {
             if (!r->over[i]) {
@@ -291,7 +280,7 @@ static fgsf_status run_rollouts(fgsf_trainer *t, rollouts *r) {
 
 // Feature k of psi in x (F): itself, or for xi the mean of its members.
 static double psi_of(const fgsf_agent *agent, const float *x, int k) {
-    int d = agent->spec.num_features;
+    int d = agent->params.num_features;
     double sum = 0.0;
     for (int f = 0; agent->set && f < fgsf_feature_set_count(agent->set); f++) {
         sum += (double)fgsf_feature_set_members(agent->set)[f * d + k] * x[f];
@@ -308,7 +297,7 @@ static double mean_psi_error(fgsf_trainer *t, const rollouts *r) {
     for (int i = 0; i < r->count && x; i++) {
         int pair = i * h->count / r->count;
         const float *s = h->s + (size_t)pair * (size_t)t->spec.state_size;
-        if (fgsf_gpe_representation(agent->gpe, agent->nets[t->task], s, 1, x) != FGSF_OK) {
+        if (fgsf_agent_features(agent, t->task, t->task, s, x) != FGSF_OK) {
             error = NAN;
         }
         for (int k = 0; k < d; k++) {
@@ -321,8 +310,9 @@ static double mean_psi_error(fgsf_trainer *t, const rollouts *r) {
 }
 
 double fgsf_diagnose_psi_error(fgsf_trainer *t) {
-    bool exact = strcmp(t->cfg.env.name, "four_rooms") == 0 && t->cfg.env.slip == 0.0;
-    if (!exact || fgsf_config_is_dqn(&t->cfg) || !have_heldout(t)) {
+    bool exact = t->envs[0]->def->deterministic && t->cfg.env.slip == 0.0;
+    bool q = t->agent->params.representation == FGSF_Q;
+    if (!exact || q || !have_heldout(t)) {
         return NAN;
     }
     rollouts r;

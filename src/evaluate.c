@@ -5,7 +5,6 @@
 
 #include "fgsf/reward.h"
 
-#define EPISODE_SEED 123 // the same episodes for every method and every seed of training
 #define RIDGE_TRANSITIONS 2000
 #define RIDGE_LAMBDA 1e-6
 
@@ -29,11 +28,11 @@ static fgsf_eval_row *append(fgsf_eval_rows *out) {
     return &out->rows[out->count++];
 }
 
-static fgsf_status run_episode(fgsf_agent *agent, fgsf_env *env, const scoring *score,
-                               double epsilon, float *state, fgsf_eval_row *row) {
-    const fgsf_config *cfg = fgsf_agent_config(agent);
+static fgsf_status run_episode(fgsf_agent *agent, const fgsf_config *cfg, fgsf_env *env,
+                               const scoring *score, double epsilon, float *state,
+                               fgsf_eval_row *row) {
     fgsf_rng rng = fgsf_rng_make(
-        EPISODE_SEED + 1000u * (unsigned)row->task + (unsigned)row->episode, FGSF_STREAM_EVAL);
+        FGSF_EVAL_SEED + 1000u * (unsigned)row->task + (unsigned)row->episode, FGSF_STREAM_EVAL);
     fgsf_status status = fgsf_env_reset(env, &rng);
     fgsf_step_result result = {0};
     double discount = 1.0;
@@ -48,16 +47,15 @@ static fgsf_status run_episode(fgsf_agent *agent, fgsf_env *env, const scoring *
         if (status == FGSF_OK) status = fgsf_env_step(env, choice.action, &rng, &result);
         row->episode_return += result.reward;
         row->discounted_return += discount * result.reward;
-        discount *= cfg->train.gamma;
+        discount *= cfg->learner.gamma;
         row->success = row->success || result.success;
         row->steps++;
     }
     return status;
 }
 
-static fgsf_status run_task(fgsf_agent *agent, fgsf_env *env, int task, const scoring *score,
-                            double epsilon, fgsf_eval_rows *out) {
-    const fgsf_config *cfg = fgsf_agent_config(agent);
+static fgsf_status run_task(fgsf_agent *agent, const fgsf_config *cfg, fgsf_env *env, int task,
+                            const scoring *score, double epsilon, fgsf_eval_rows *out) {
     float *state = malloc((size_t)env->spec.state_size * sizeof(float));
     fgsf_status status =
         state ? fgsf_env_set_task(env, task) : fgsf_fail(FGSF_ERR_MEMORY, "no memory to evaluate");
@@ -68,8 +66,9 @@ static fgsf_status run_task(fgsf_agent *agent, fgsf_env *env, int task, const sc
                              .reward_model = score->name,
                              .epsilon = epsilon,
                              .fit_error = score->fit_error};
-        status = out->stop && *out->stop ? fgsf_fail(FGSF_STOPPED, "stopped during the evaluation")
-                                         : run_episode(agent, env, score, epsilon, state, &row);
+        status = out->stop && *out->stop
+                     ? fgsf_fail(FGSF_STOPPED, "stopped during the evaluation")
+                     : run_episode(agent, cfg, env, score, epsilon, state, &row);
         fgsf_eval_row *place = status == FGSF_OK ? append(out) : NULL;
         if (place) {
             *place = row;
@@ -88,7 +87,7 @@ static fgsf_status fit_weights(fgsf_env *env, int task, double *w, double *rmse)
     double *r = malloc((size_t)n * sizeof(double));
     fgsf_status status =
         phi && r ? fgsf_env_set_task(env, task) : fgsf_fail(FGSF_ERR_MEMORY, "no memory to fit");
-    fgsf_rng rng = fgsf_rng_make(EPISODE_SEED + (unsigned)task, FGSF_STREAM_EVAL);
+    fgsf_rng rng = fgsf_rng_make(FGSF_EVAL_SEED + (unsigned)task, FGSF_STREAM_EVAL);
     bool over = true;
     for (int i = 0; i < n && status == FGSF_OK; i++) {
         fgsf_step_result result;
@@ -107,15 +106,32 @@ static fgsf_status fit_weights(fgsf_env *env, int task, double *w, double *rmse)
     return status;
 }
 
-fgsf_status fgsf_evaluate(fgsf_agent *agent, enum fgsf_eval_reward reward, double epsilon,
-                          fgsf_eval_rows *out) {
+// Whether a task's own reward can score the representation; `rho` is then its scoring vector.
+static bool true_rho(const fgsf_agent *agent, const fgsf_env *env, int task, float *rho) {
+    double *w = malloc((size_t)env->spec.num_features * sizeof *w);
+    fgsf_task known;
+    if (w) fgsf_env_task(env, task, w, &known);
+    bool expressible = w && fgsf_agent_rho_from_task(agent, &known, rho);
+    free(w);
+    return expressible;
+}
+
+bool fgsf_evaluate_expressible(const fgsf_agent *agent, const fgsf_env *env, int task) {
+    float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof *rho);
+    bool expressible = rho && true_rho(agent, env, task, rho);
+    free(rho);
+    return expressible;
+}
+
+fgsf_status fgsf_evaluate(fgsf_agent *agent, const fgsf_config *cfg, enum fgsf_eval_reward reward,
+                          double epsilon, fgsf_eval_rows *out) {
     fgsf_env *env = NULL;
-    fgsf_status status = fgsf_env_create(fgsf_agent_config(agent), &env);
+    fgsf_status status = fgsf_env_create(cfg, &env);
     float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
     for (int task = 0; status == FGSF_OK && task < env->spec.num_tasks; task++) {
         scoring score = {.name = "learned"};
         if (reward == FGSF_EVAL_TRUE) {
-            if (!rho || !fgsf_agent_true_rho(agent, env, task, rho)) {
+            if (!rho || !true_rho(agent, env, task, rho)) {
                 status =
                     fgsf_fail(FGSF_ERR_INVALID,
                               "eval.reward: true, but the reward of task %d cannot be expressed "
@@ -125,7 +141,7 @@ fgsf_status fgsf_evaluate(fgsf_agent *agent, enum fgsf_eval_reward reward, doubl
             }
             score = (scoring){.rho = rho, .name = "true"};
         }
-        status = run_task(agent, env, task, &score, epsilon, out);
+        status = run_task(agent, cfg, env, task, &score, epsilon, out);
     }
     free(rho);
     fgsf_env_free(env);
@@ -134,11 +150,11 @@ fgsf_status fgsf_evaluate(fgsf_agent *agent, enum fgsf_eval_reward reward, doubl
 
 fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, float *rho,
                               const char **name, double *fit_error) {
-    const fgsf_config *cfg = fgsf_agent_config(agent);
-    bool told = !fgsf_config_is_dqn(cfg) || cfg->dqn.task_input == FGSF_TASK_INPUT_W;
+    const fgsf_agent_params *params = fgsf_agent_get_params(agent);
+    bool told = params->representation != FGSF_Q || params->task_input == FGSF_TASK_INPUT_W;
     *name = told ? "true" : "learned"; // DQN without the task in its input knows nothing of it
     *fit_error = 0.0;
-    if (fgsf_agent_true_rho(agent, env, task, rho)) {
+    if (true_rho(agent, env, task, rho)) {
         return FGSF_OK;
     }
     *name = "ridge";
@@ -150,9 +166,10 @@ fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, 
     return status;
 }
 
-fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, double epsilon, fgsf_eval_rows *out) {
+fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, const fgsf_config *cfg, double epsilon,
+                                  fgsf_eval_rows *out) {
     fgsf_env *env = NULL;
-    fgsf_status status = fgsf_env_create(fgsf_agent_config(agent), &env);
+    fgsf_status status = fgsf_env_create(cfg, &env);
     if (status != FGSF_OK) {
         return status;
     }
@@ -162,7 +179,7 @@ fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, double epsilon, fgsf_eval_r
     for (int task = first; task < first + count && status == FGSF_OK; task++) {
         scoring score = {.rho = rho};
         status = fgsf_evaluate_rho(agent, env, task, rho, &score.name, &score.fit_error);
-        if (status == FGSF_OK) status = run_task(agent, env, task, &score, epsilon, out);
+        if (status == FGSF_OK) status = run_task(agent, cfg, env, task, &score, epsilon, out);
     }
     free(rho);
     fgsf_env_free(env);

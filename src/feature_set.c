@@ -27,29 +27,28 @@ static fgsf_status allocate(fgsf_feature_set *set, int size) {
     return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a feature set of %d members", size);
 }
 
-static fgsf_status create_exact(fgsf_feature_set *set, const fgsf_env *env) {
-    int count = 0;
-    const double *features = env->def->feature_set ? env->def->feature_set(env, &count) : NULL;
-    if (!features || count < 1) {
-        return fgsf_fail(FGSF_ERR_INVALID,
-                         "sf.xi_set=exact: %s has no finite feature set; use prototypes or bins",
-                         env->def->name);
+static fgsf_status create_exact(fgsf_feature_set *set, const fgsf_feature_set_params *p) {
+    if (!p->members || p->num_members < 1) {
+        return fgsf_fail(FGSF_ERR_INVALID, "sf.xi_set=exact: the environment has no finite feature "
+                                           "set; use prototypes or bins");
     }
-    fgsf_status status = allocate(set, count);
+    fgsf_status status = allocate(set, p->num_members);
     if (status != FGSF_OK) return status;
-    for (int i = 0; i < count * set->num_features; i++) set->members[i] = (float)features[i];
-    set->count = count;
+    for (int i = 0; i < p->num_members * set->num_features; i++) {
+        set->members[i] = (float)p->members[i];
+    }
+    set->count = p->num_members;
     return FGSF_OK;
 }
 
-static fgsf_status create_bins(fgsf_feature_set *set, const fgsf_config *cfg) {
-    set->bins = (int)cfg->sf.xi_bins;
-    int64_t count = 1;
-    for (int k = 0; k < set->num_features && count <= MAX_MEMBERS; k++) count *= cfg->sf.xi_bins;
+static fgsf_status create_bins(fgsf_feature_set *set, const fgsf_feature_set_params *p) {
+    set->bins = (int)p->bins;
+    int64_t count = p->bins < 1 ? 0 : 1;
+    for (int k = 0; k < set->num_features && count <= MAX_MEMBERS; k++) count *= p->bins;
     if (count < 1 || count > MAX_MEMBERS) {
         return fgsf_fail(FGSF_ERR_INVALID,
                          "sf.xi_bins: %lld bins in each of %d features are more than %d members",
-                         (long long)cfg->sf.xi_bins, set->num_features, MAX_MEMBERS);
+                         (long long)p->bins, set->num_features, MAX_MEMBERS);
     }
     fgsf_status status = allocate(set, (int)count);
     if (status != FGSF_OK) return status;
@@ -64,33 +63,30 @@ static fgsf_status create_bins(fgsf_feature_set *set, const fgsf_config *cfg) {
     return FGSF_OK;
 }
 
-static fgsf_status create_prototypes(fgsf_feature_set *set, const fgsf_config *cfg) {
-    if (cfg->sf.xi_max_centers < 1 || cfg->sf.xi_max_centers > MAX_MEMBERS) {
+static fgsf_status create_prototypes(fgsf_feature_set *set, const fgsf_feature_set_params *p) {
+    if (p->max_centers < 1 || p->max_centers > MAX_MEMBERS) {
         return fgsf_fail(FGSF_ERR_INVALID, "sf.xi_max_centers: %lld is not in [1, %d]",
-                         (long long)cfg->sf.xi_max_centers, MAX_MEMBERS);
+                         (long long)p->max_centers, MAX_MEMBERS);
     }
-    set->threshold = cfg->sf.xi_center_threshold * cfg->sf.xi_center_threshold;
-    return allocate(set, (int)cfg->sf.xi_max_centers);
+    set->threshold = p->center_threshold * p->center_threshold;
+    return allocate(set, (int)p->max_centers);
 }
 
-fgsf_status fgsf_feature_set_create(const fgsf_config *cfg, const fgsf_env *env,
-                                    fgsf_feature_set **out) {
+fgsf_status fgsf_feature_set_create(const fgsf_feature_set_params *params, fgsf_feature_set **out) {
+    static fgsf_status (*const create[])(fgsf_feature_set *, const fgsf_feature_set_params *) = {
+        [FGSF_XI_EXACT] = create_exact,
+        [FGSF_XI_BINS] = create_bins,
+        [FGSF_XI_PROTOTYPES] = create_prototypes,
+    };
+    if (params->num_features < 1 || (unsigned)params->kind > FGSF_XI_PROTOTYPES) {
+        return fgsf_fail(FGSF_ERR_INVALID, "feature set: kind %d of %d features does not exist",
+                         (int)params->kind, params->num_features);
+    }
     fgsf_feature_set *set = calloc(1, sizeof *set);
     if (!set) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a feature set");
-    set->kind = (enum fgsf_xi_set)cfg->sf.xi_set;
-    set->num_features = env->spec.num_features;
-    fgsf_status status = FGSF_OK;
-    switch (set->kind) {
-    case FGSF_XI_EXACT:
-        status = create_exact(set, env);
-        break;
-    case FGSF_XI_BINS:
-        status = create_bins(set, cfg);
-        break;
-    case FGSF_XI_PROTOTYPES:
-        status = create_prototypes(set, cfg);
-        break;
-    }
+    set->kind = params->kind;
+    set->num_features = params->num_features;
+    fgsf_status status = create[set->kind](set, params);
     if (status != FGSF_OK) {
         fgsf_feature_set_free(set);
         return status;
@@ -134,6 +130,11 @@ static int nearest(const fgsf_feature_set *set, const float *phi, double *distan
         }
     }
     return best;
+}
+
+int fgsf_feature_set_nearest(const fgsf_feature_set *set, const float *phi) {
+    double distance;
+    return nearest(set, phi, &distance);
 }
 
 static int bin_of(const fgsf_feature_set *set, const float *phi) {

@@ -19,47 +19,76 @@ typedef struct forward_program {
 struct fgsf_gpe {
     fgsf_device *device;
     fgsf_network_shape shape;
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
-    int num_layers, max_rows;
+    int actions;        // of all heads
+    int width;          // inputs of the linear head; 0 without one
+    fgsf_network *zero; // any network of the shape: graphs are built on it and bound to others
+    int max_rows;
+    fgsf_program_size size; // of every graph
     ggml_gallocr_t scratch;
     ggml_backend_buffer_t buffer;
     float *states;      // (max_rows, input)
     float *head;        // (A F, width): the last layer with rho folded in
     float *head_biases; // (A F)
     float *x;           // (max_rows, A F)
+    double flops;       // of the last run
     int num_programs;
     forward_program programs[MAX_PROGRAMS];
 };
 
 static int num_outputs(const fgsf_gpe *gpe) {
-    return gpe->shape.actions * gpe->shape.features;
+    return gpe->actions * gpe->shape.features;
+}
+
+// Replaces the linear head by one of `outputs` rows in the evaluator's own memory.
+static void replace_head(fgsf_gpe *gpe, struct ggml_context *ctx, fgsf_leaves *leaves,
+                         int outputs) {
+    int w = fgsf_shape_head(&gpe->shape, fgsf_network_get_parameters(gpe->zero));
+    leaves->tensors[w] = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, gpe->width, outputs);
+    if (gpe->shape.bias) {
+        leaves->tensors[w + 1] = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, outputs);
+    }
+}
+
+// Points the head at the folded weights, after the leaves were bound to a network.
+static void bind_head(fgsf_gpe *gpe, fgsf_leaves *leaves) {
+    int w = fgsf_shape_head(&gpe->shape, fgsf_network_get_parameters(gpe->zero));
+    fgsf_tensor_place(leaves->tensors[w], gpe->buffer, gpe->head);
+    if (gpe->shape.bias) {
+        fgsf_tensor_place(leaves->tensors[w + 1], gpe->buffer, gpe->head_biases);
+    }
 }
 
 static fgsf_status build_program(fgsf_gpe *gpe, int rows, int outputs, forward_program *fp) {
     *fp = (forward_program){.rows = rows, .outputs = outputs};
-    fgsf_status status = fgsf_program_begin(&fp->program, false);
+    fgsf_status status = fgsf_program_begin(&fp->program, gpe->size, false);
     if (status != FGSF_OK) {
         return status;
     }
     struct ggml_context *ctx = fp->program.ctx;
-    fp->leaves.num_layers = gpe->num_layers;
-    for (int l = 0; l < gpe->num_layers; l++) {
-        fgsf_layer layer = gpe->layers[l];
-        int out = l + 1 < gpe->num_layers ? layer.out : outputs;
-        fp->leaves.layers[l] = layer;
-        fp->leaves.weights[l] = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, layer.in, out);
-        fgsf_tensor_place(fp->leaves.weights[l], gpe->buffer, gpe->head);
-        if (gpe->shape.bias) {
-            fp->leaves.biases[l] = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, out);
-            fgsf_tensor_place(fp->leaves.biases[l], gpe->buffer, gpe->head_biases);
-        }
+    fp->leaves = fgsf_leaves_create(ctx, gpe->zero, false);
+    if (outputs != num_outputs(gpe)) {
+        replace_head(gpe, ctx, &fp->leaves, outputs);
+        bind_head(gpe, &fp->leaves);
     }
     struct ggml_tensor *states = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, gpe->shape.input, rows);
     ggml_set_input(states);
     fgsf_tensor_place(states, gpe->buffer, gpe->states);
-    fp->result = fgsf_leaves_forward(ctx, &fp->leaves, gpe->shape.activation, states);
+    const fgsf_network_def *def = fgsf_shape_def(&gpe->shape);
+    fp->result = def->forward(ctx, &gpe->shape, fp->leaves.tensors, states);
+    if (!fp->result || ggml_nelements(fp->result) != (int64_t)rows * outputs) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "network '%s': forward gave %lld numbers for %d rows of "
+                         "%d outputs",
+                         def->name, fp->result ? (long long)ggml_nelements(fp->result) : 0, rows,
+                         outputs);
+    }
     ggml_set_output(fp->result);
     ggml_build_forward_expand(fp->program.graph, fp->result);
+    if (gpe->size.nodes == 0) { // the first graph gives the size of all others
+        gpe->size = fgsf_program_measure(&fp->program);
+        fgsf_program_free(&fp->program);
+        return build_program(gpe, rows, outputs, fp);
+    }
     return fgsf_program_finish(&fp->program, gpe->device, gpe->scratch);
 }
 
@@ -133,11 +162,20 @@ fgsf_status fgsf_gpe_create(fgsf_device *device, const fgsf_network_shape *shape
     gpe->device = device;
     gpe->shape = *shape;
     gpe->max_rows = max_rows;
-    gpe->num_layers = fgsf_network_layers(shape, gpe->layers);
+    gpe->actions = fgsf_shape_actions(shape);
+    status = fgsf_network_create(shape, &gpe->zero);
+    if (status != FGSF_OK) {
+        free(gpe);
+        return status;
+    }
+    if (fgsf_shape_def(shape)->linear_head) {
+        const fgsf_parameters *list = fgsf_network_get_parameters(gpe->zero);
+        gpe->width = list->list[fgsf_shape_head(shape, list)].columns;
+    }
     gpe->scratch = ggml_gallocr_new(ggml_backend_cpu_buffer_type());
     size_t rows = (size_t)fgsf_bucket(device, max_rows), outputs = (size_t)num_outputs(gpe);
     size_t states = rows * (size_t)shape->input, x = rows * outputs;
-    size_t head = outputs * (size_t)gpe->layers[gpe->num_layers - 1].in;
+    size_t head = outputs * (size_t)gpe->width;
     gpe->buffer = ggml_backend_buft_alloc_buffer(
         ggml_backend_cpu_buffer_type(), (states + x + head + outputs + 64) * sizeof(float));
     if (!gpe->buffer) {
@@ -166,6 +204,7 @@ void fgsf_gpe_free(fgsf_gpe *gpe) {
     forget_programs(gpe);
     ggml_gallocr_free(gpe->scratch);
     ggml_backend_buffer_free(gpe->buffer);
+    fgsf_network_free(gpe->zero);
     free(gpe);
 }
 
@@ -179,11 +218,7 @@ static fgsf_status forward(fgsf_gpe *gpe, const fgsf_network *net, const float *
     }
     fgsf_leaves_bind(&fp->leaves, net);
     if (folded) {
-        int last = gpe->num_layers - 1;
-        fgsf_tensor_place(fp->leaves.weights[last], gpe->buffer, gpe->head);
-        if (fp->leaves.biases[last]) {
-            fgsf_tensor_place(fp->leaves.biases[last], gpe->buffer, gpe->head_biases);
-        }
+        bind_head(gpe, &fp->leaves);
     }
     size_t input = (size_t)gpe->shape.input;
     memcpy(gpe->states, s, (size_t)rows * input * sizeof(float));
@@ -192,16 +227,19 @@ static fgsf_status forward(fgsf_gpe *gpe, const fgsf_network *net, const float *
     status = fgsf_program_run(&fp->program, gpe->device);
     if (status == FGSF_OK) {
         ggml_backend_tensor_get(fp->result, out, 0, (size_t)rows * (size_t)outputs * sizeof(float));
+        gpe->flops = fp->program.flops * rows / fp->rows;
     }
     return status;
 }
 
 // head[r A + a] = sum_f rho_r[f] W[a F + f], and the biases likewise.
 static void fold(fgsf_gpe *gpe, const fgsf_network *net, const float *rho, int num_rho) {
-    const fgsf_layer *last = &gpe->layers[gpe->num_layers - 1];
+    const fgsf_parameters *list = fgsf_network_get_parameters(net);
+    const fgsf_parameter *w_at = &list->list[fgsf_shape_head(&gpe->shape, list)];
     const float *parameters = fgsf_network_parameters(net);
-    int actions = gpe->shape.actions, features = gpe->shape.features;
-    size_t width = (size_t)last->in;
+    const float *biases = gpe->shape.bias ? parameters + w_at[1].offset : NULL;
+    int actions = gpe->actions, features = gpe->shape.features;
+    size_t width = (size_t)gpe->width;
     for (int row = 0; row < num_rho * actions; row++) {
         const float *weight = rho + (row / actions) * features;
         size_t from = (size_t)(row % actions) * (size_t)features;
@@ -209,12 +247,11 @@ static void fold(fgsf_gpe *gpe, const fgsf_network *net, const float *rho, int n
         memset(head, 0, width * sizeof(float));
         float bias = 0.0f;
         for (int f = 0; f < features; f++) {
-            const float *restrict w = parameters + last->weights + (from + (size_t)f) * width;
+            const float *restrict w = parameters + w_at->offset + (from + (size_t)f) * width;
             for (size_t i = 0; i < width; i++) {
                 head[i] += weight[f] * w[i];
             }
-            bias +=
-                gpe->shape.bias ? weight[f] * parameters[last->biases + from + (size_t)f] : 0.0f;
+            bias += biases ? weight[f] * biases[from + (size_t)f] : 0.0f;
         }
         gpe->head_biases[row] = bias;
     }
@@ -242,7 +279,7 @@ fgsf_status fgsf_gpe_run_plain(fgsf_gpe *gpe, const fgsf_network *net, const flo
     if (status == FGSF_OK) {
         status = fgsf_gpe_representation(gpe, net, s, rows, gpe->x);
     }
-    int actions = gpe->shape.actions, features = gpe->shape.features;
+    int actions = gpe->actions, features = gpe->shape.features;
     for (int row = 0; row < rows && status == FGSF_OK; row++) {
         for (int r = 0; r < num_rho; r++) {
             for (int a = 0; a < actions; a++) {
@@ -261,7 +298,7 @@ fgsf_status fgsf_gpe_run_plain(fgsf_gpe *gpe, const fgsf_network *net, const flo
 
 fgsf_status fgsf_gpe_run(fgsf_gpe *gpe, const fgsf_network *net, const float *rho, int num_rho,
                          const float *s, int rows, float *q) {
-    if (num_rho >= gpe->shape.features) { // folding would make the last layer no smaller
+    if (num_rho >= gpe->shape.features || !gpe->width) { // folding would make nothing smaller
         return fgsf_gpe_run_plain(gpe, net, rho, num_rho, s, rows, q);
     }
     fgsf_status status = check_call(gpe, net, num_rho, rows);
@@ -269,15 +306,9 @@ fgsf_status fgsf_gpe_run(fgsf_gpe *gpe, const fgsf_network *net, const float *rh
         return status;
     }
     fold(gpe, net, rho, num_rho);
-    return forward(gpe, net, s, rows, num_rho * gpe->shape.actions, true, q);
+    return forward(gpe, net, s, rows, num_rho * gpe->actions, true, q);
 }
 
-double fgsf_gpe_flops(const fgsf_gpe *gpe, int num_rho, int rows) {
-    double products = 0.0;
-    for (int l = 0; l + 1 < gpe->num_layers; l++) {
-        products += (double)gpe->layers[l].in * gpe->layers[l].out;
-    }
-    int columns = num_rho < gpe->shape.features ? num_rho : gpe->shape.features;
-    products += (double)gpe->layers[gpe->num_layers - 1].in * gpe->shape.actions * columns;
-    return 2.0 * rows * products;
+double fgsf_gpe_flops(const fgsf_gpe *gpe) {
+    return gpe->flops;
 }

@@ -1,92 +1,152 @@
-// Shapes, flat parameter buffers and their initialisation. Evaluation is in gpe.c and bellman.c.
+// Shapes, flat parameter buffers and their initialisation. Evaluation is in gpe.c and bellman.c, our
+// own definitions are in network_mlp.c.
 #include "fgsf/network.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ggml-backend.h"
 #include "program.h"
+#include "registry.h"
 
-#define BLOCK 16 // floats; every layer's weights and biases start on a cache line
+#define BLOCK 16        // floats; every parameter starts on a cache line
+#define LIMIT (1 << 20) // of every size
 
 struct fgsf_network {
     fgsf_network_shape shape;
-    size_t flat_size;
+    fgsf_parameters parameters;
     ggml_backend_buffer_t buffer;
     float *data;
     uint64_t version;
 };
 
-static size_t pad(size_t floats) {
-    return (floats + BLOCK - 1) / BLOCK * BLOCK;
+// ---- Definitions --------------------------------------------------------------------------------
+
+static fgsf_registry registry = {
+    .what = "network", .count = 2, .items = {&fgsf_network_mlp, &fgsf_network_torso}};
+
+fgsf_status fgsf_network_register(const fgsf_network_def *def) {
+    if (!def || !def->parameters || !def->forward) {
+        return fgsf_fail(FGSF_ERR_INVALID, "a network needs the functions parameters and forward");
+    }
+    if (def->shared && !def->linear_head) {
+        return fgsf_fail(FGSF_ERR_INVALID, "network '%.80s': shared needs linear_head",
+                         def->name ? def->name : "");
+    }
+    return fgsf_registry_add(&registry, def);
 }
 
-fgsf_status fgsf_network_shape_check(const fgsf_network_shape *shape) {
-    const struct {
-        const char *name;
-        int64_t value;
-    } sizes[] = {
-        {"input", shape->input}, {"actions", shape->actions}, {"features", shape->features}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        if (sizes[i].value < 1 || sizes[i].value > 1 << 20) {
-            return fgsf_fail(FGSF_ERR_INVALID, "network.%s: %lld is not in [1, 1048576]",
-                             sizes[i].name, (long long)sizes[i].value);
-        }
+const fgsf_network_def *fgsf_network_def_at(int i) {
+    return fgsf_registry_at(&registry, i);
+}
+
+const fgsf_network_def *fgsf_network_def_find(const char *name) {
+    return fgsf_registry_find(&registry, name);
+}
+
+const fgsf_network_def *fgsf_shape_def(const fgsf_network_shape *shape) {
+    return shape->def ? shape->def : &fgsf_network_mlp;
+}
+
+int fgsf_shape_actions(const fgsf_network_shape *shape) {
+    return shape->actions * (shape->heads > 1 ? shape->heads : 1);
+}
+
+// ---- Shapes -------------------------------------------------------------------------------------
+
+void fgsf_parameters_add(fgsf_parameters *out, const char *name, int rows, int columns,
+                         enum fgsf_fill fill, int fan_in) {
+    if (out->count >= FGSF_MAX_PARAMETERS || rows < 1 || columns < 1) {
+        out->overflow = true;
+        return;
     }
-    if (shape->num_hidden < 0 || shape->num_hidden > FGSF_MAX_HIDDEN) {
+    fgsf_parameter *p = &out->list[out->count++];
+    *p = (fgsf_parameter){.rows = rows, .columns = columns, .fill = fill, .fan_in = fan_in};
+    snprintf(p->name, sizeof p->name, "%s", name);
+    p->offset = out->flat_size;
+    out->flat_size += ((size_t)rows * (size_t)columns + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+void fgsf_network_list(const fgsf_network_shape *shape, fgsf_parameters *out) {
+    memset(out, 0, sizeof *out);
+    fgsf_shape_def(shape)->parameters(shape, out);
+}
+
+static fgsf_status check_size(const char *name, int index, int64_t value) {
+    if (value >= 1 && value <= LIMIT) return FGSF_OK;
+    char at[16] = "";
+    if (index >= 0) snprintf(at, sizeof at, "[%d]", index);
+    return fgsf_fail(FGSF_ERR_INVALID, "network.%s%s: %lld is not in [1, %d]", name, at,
+                     (long long)value, LIMIT);
+}
+
+// The sizes that every definition relies on.
+static fgsf_status check_sizes(const fgsf_network_shape *shape) {
+    fgsf_status status = check_size("input", -1, shape->input);
+    if (status == FGSF_OK) status = check_size("actions", -1, shape->actions);
+    if (status == FGSF_OK) status = check_size("features", -1, shape->features);
+    if (status == FGSF_OK && shape->heads < 0) status = check_size("heads", -1, shape->heads);
+    if (status == FGSF_OK && (shape->num_hidden < 0 || shape->num_hidden > FGSF_MAX_HIDDEN)) {
         return fgsf_fail(FGSF_ERR_INVALID, "network.hidden: %d layers, at most %d are supported",
                          shape->num_hidden, FGSF_MAX_HIDDEN);
     }
-    for (int l = 0; l < shape->num_hidden; l++) {
-        if (shape->hidden[l] < 1 || shape->hidden[l] > 1 << 20) {
-            return fgsf_fail(FGSF_ERR_INVALID, "network.hidden[%d]: %d is not in [1, 1048576]", l,
-                             shape->hidden[l]);
-        }
+    for (int l = 0; l < shape->num_hidden && status == FGSF_OK; l++) {
+        status = check_size("hidden", l, shape->hidden[l]);
     }
-    if (shape->activation != FGSF_RELU && shape->activation != FGSF_SILU) {
+    return status;
+}
+
+fgsf_status fgsf_network_shape_check(const fgsf_network_shape *shape) {
+    if (!shape) return fgsf_fail(FGSF_ERR_INVALID, "network: the shape is NULL");
+    fgsf_status status = check_sizes(shape);
+    if (status != FGSF_OK) return status;
+    if ((unsigned)shape->activation > FGSF_SOFTPLUS) {
         return fgsf_fail(FGSF_ERR_UNSUPPORTED,
-                         "network.activation: %d has no ggml backward pass; use relu or silu",
+                         "network.activation: %d has no ggml backward pass; use relu, silu or "
+                         "softplus",
                          (int)shape->activation);
     }
-    if ((int64_t)shape->actions * shape->features > 1 << 20) {
+    if ((unsigned)shape->norm > FGSF_NORM_LAYER) {
+        return fgsf_fail(FGSF_ERR_INVALID, "network.norm: %d does not exist", (int)shape->norm);
+    }
+    if ((int64_t)shape->actions * shape->features * (shape->heads > 1 ? shape->heads : 1) > LIMIT) {
         return fgsf_fail(FGSF_ERR_INVALID, "network: %d actions x %d features are too many outputs",
                          shape->actions, shape->features);
+    }
+    const fgsf_network_def *def = fgsf_shape_def(shape);
+    if (shape->heads > 1 && !def->shared) {
+        return fgsf_fail(FGSF_ERR_INVALID, "network.heads: %d, but '%s' has one head", shape->heads,
+                         def->name);
+    }
+    fgsf_parameters list;
+    fgsf_network_list(shape, &list);
+    if (list.overflow || list.count == 0) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "network '%s': 1 to %d parameters of at least one number are supported",
+                         def->name, FGSF_MAX_PARAMETERS);
     }
     return FGSF_OK;
 }
 
-int fgsf_network_layers(const fgsf_network_shape *shape, fgsf_layer layers[FGSF_MAX_HIDDEN + 1]) {
-    size_t offset = 0;
-    int in = shape->input;
-    for (int l = 0; l <= shape->num_hidden && layers; l++) {
-        int out = l < shape->num_hidden ? shape->hidden[l] : shape->actions * shape->features;
-        layers[l] = (fgsf_layer){.in = in, .out = out, .weights = offset};
-        offset += pad((size_t)in * (size_t)out);
-        if (shape->bias) {
-            layers[l].biases = offset;
-            offset += pad((size_t)out);
-        }
-        in = out;
-    }
-    return shape->num_hidden + 1;
-}
-
 size_t fgsf_network_flat_size(const fgsf_network_shape *shape) {
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
-    const fgsf_layer *last = &layers[fgsf_network_layers(shape, layers) - 1];
-    return shape->bias ? last->biases + pad((size_t)last->out)
-                       : last->weights + pad((size_t)last->in * (size_t)last->out);
+    fgsf_parameters list;
+    fgsf_network_list(shape, &list);
+    return list.flat_size;
 }
 
 size_t fgsf_network_num_parameters(const fgsf_network_shape *shape) {
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
+    fgsf_parameters list;
+    fgsf_network_list(shape, &list);
     size_t count = 0;
-    for (int l = 0, n = fgsf_network_layers(shape, layers); l < n; l++) {
-        count += (size_t)layers[l].out * ((size_t)layers[l].in + (shape->bias ? 1 : 0));
+    for (int i = 0; i < list.count; i++) {
+        count += (size_t)list.list[i].rows * (size_t)list.list[i].columns;
     }
     return count;
 }
+
+// ---- Networks -----------------------------------------------------------------------------------
 
 fgsf_status fgsf_network_create(const fgsf_network_shape *shape, fgsf_network **out) {
     fgsf_status status = fgsf_network_shape_check(shape);
@@ -95,19 +155,19 @@ fgsf_status fgsf_network_create(const fgsf_network_shape *shape, fgsf_network **
     }
     fgsf_silence_ggml();
     fgsf_network *net = calloc(1, sizeof *net);
-    size_t flat_size = fgsf_network_flat_size(shape);
     if (net) {
+        fgsf_network_list(shape, &net->parameters);
         net->buffer = ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(),
-                                                     flat_size * sizeof(float));
+                                                     net->parameters.flat_size * sizeof(float));
     }
     if (!net || !net->buffer) {
         free(net);
-        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a network of %zu parameters", flat_size);
+        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a network of %zu parameters",
+                         fgsf_network_flat_size(shape));
     }
     net->shape = *shape;
-    net->flat_size = flat_size;
     net->data = ggml_backend_buffer_get_base(net->buffer);
-    memset(net->data, 0, flat_size * sizeof(float));
+    memset(net->data, 0, net->parameters.flat_size * sizeof(float));
     *out = net;
     return FGSF_OK;
 }
@@ -119,28 +179,83 @@ void fgsf_network_free(fgsf_network *net) {
     }
 }
 
+// Draws `rows` rows of a parameter, from row `first` on.
+static void fill_rows(float *data, const fgsf_parameter *p, int first, int rows,
+                      enum fgsf_init init, fgsf_rng *rng) {
+    double scale = 1.0 / sqrt((double)p->fan_in);
+    bool drawn = p->fill == FGSF_FILL_WEIGHTS ||
+                 (p->fill == FGSF_FILL_BIASES && init == FGSF_UNIFORM_FAN_IN);
+    data += p->offset + (size_t)first * (size_t)p->columns;
+    for (size_t i = 0; i < (size_t)rows * (size_t)p->columns; i++) {
+        if (p->fill == FGSF_FILL_ONES) {
+            data[i] = 1.0f;
+        } else if (drawn && init == FGSF_NORMAL_FAN_IN) {
+            data[i] = (float)(scale * fgsf_rng_normal(rng));
+        } else if (drawn && init == FGSF_UNIFORM_FAN_IN) {
+            data[i] = (float)(scale * (2.0 * fgsf_rng_uniform(rng) - 1.0));
+        }
+    }
+}
+
+// The index of the first parameter that has a part per head, W of the linear head; `b` may follow.
+int fgsf_shape_head(const fgsf_network_shape *shape, const fgsf_parameters *list) {
+    return list->count - (shape->bias ? 2 : 1);
+}
+
+// The rows of one head in W, or its numbers in b, seen as rows of one number.
+static fgsf_parameter head_rows(const fgsf_network *net, int i, int *rows) {
+    fgsf_parameter p = net->parameters.list[i];
+    if (p.rows == 1) {
+        p.rows = p.columns;
+        p.columns = 1;
+    }
+    *rows = net->shape.actions * net->shape.features;
+    return p;
+}
+
 void fgsf_network_init(fgsf_network *net, enum fgsf_init init, fgsf_rng *rng) {
     float *data = fgsf_network_edit(net);
-    memset(data, 0, net->flat_size * sizeof(float));
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
-    int num_layers = fgsf_network_layers(&net->shape, layers);
-    for (int l = 0; l < num_layers && init != FGSF_ZEROS; l++) {
-        double scale = 1.0 / sqrt((double)layers[l].in);
-        size_t num_weights = (size_t)layers[l].in * (size_t)layers[l].out;
-        for (size_t i = 0; i < num_weights; i++) {
-            double z = init == FGSF_NORMAL_FAN_IN ? fgsf_rng_normal(rng)
-                                                  : 2.0 * fgsf_rng_uniform(rng) - 1.0;
-            data[layers[l].weights + i] = (float)(scale * z);
-        }
-        for (int i = 0; i < layers[l].out && net->shape.bias && init == FGSF_UNIFORM_FAN_IN; i++) {
-            data[layers[l].biases + (size_t)i] =
-                (float)(scale * (2.0 * fgsf_rng_uniform(rng) - 1.0));
-        }
+    const fgsf_parameters *list = &net->parameters;
+    memset(data, 0, list->flat_size * sizeof(float));
+    int shared = net->shape.heads > 1 ? fgsf_shape_head(&net->shape, list) : list->count;
+    for (int i = 0; i < shared; i++) {
+        fill_rows(data, &list->list[i], 0, list->list[i].rows, init, rng);
+    }
+    if (shared < list->count) {
+        fgsf_network_init_head(net, 0, init, rng);
+    }
+}
+
+void fgsf_network_init_head(fgsf_network *net, int head, enum fgsf_init init, fgsf_rng *rng) {
+    float *data = fgsf_network_edit(net);
+    for (int i = fgsf_shape_head(&net->shape, &net->parameters); i < net->parameters.count; i++) {
+        int rows;
+        fgsf_parameter p = head_rows(net, i, &rows);
+        fill_rows(data, &p, head * rows, rows, init, rng);
+    }
+}
+
+void fgsf_network_copy_head(fgsf_network *net, int head) {
+    float *data = fgsf_network_edit(net);
+    for (int i = fgsf_shape_head(&net->shape, &net->parameters); i < net->parameters.count; i++) {
+        int rows;
+        fgsf_parameter p = head_rows(net, i, &rows);
+        size_t size = (size_t)rows * (size_t)p.columns;
+        float *to = data + p.offset + (size_t)head * size;
+        memcpy(to, to - size, size * sizeof(float));
     }
 }
 
 const fgsf_network_shape *fgsf_network_get_shape(const fgsf_network *net) {
     return &net->shape;
+}
+
+const fgsf_parameters *fgsf_network_get_parameters(const fgsf_network *net) {
+    return &net->parameters;
+}
+
+size_t fgsf_network_size(const fgsf_network *net) {
+    return net->parameters.flat_size;
 }
 
 const float *fgsf_network_parameters(const fgsf_network *net) {
@@ -156,23 +271,30 @@ uint64_t fgsf_network_version(const fgsf_network *net) {
     return net->version;
 }
 
-void fgsf_network_track(fgsf_network *net, const fgsf_network *source, float rate) {
+fgsf_status fgsf_network_track(fgsf_network *net, const fgsf_network *source, float rate) {
+    fgsf_status status = fgsf_network_require(source, &net->shape, "the network to track");
+    if (status != FGSF_OK) {
+        return status;
+    }
     float *data = fgsf_network_edit(net);
     if (rate == 1.0f) { // exact, where the formula would round
-        memcpy(data, source->data, net->flat_size * sizeof(float));
-        return;
+        memcpy(data, source->data, net->parameters.flat_size * sizeof(float));
+        return FGSF_OK;
     }
-    for (size_t i = 0; i < net->flat_size; i++) {
+    for (size_t i = 0; i < net->parameters.flat_size; i++) {
         data[i] += rate * (source->data[i] - data[i]);
     }
+    return FGSF_OK;
 }
 
 fgsf_status fgsf_network_require(const fgsf_network *net, const fgsf_network_shape *shape,
                                  const char *what) {
     const fgsf_network_shape *own = &net->shape;
-    bool same = own->input == shape->input && own->actions == shape->actions &&
-                own->features == shape->features && own->num_hidden == shape->num_hidden &&
-                own->activation == shape->activation && own->bias == shape->bias;
+    bool same = fgsf_shape_def(own) == fgsf_shape_def(shape) && own->input == shape->input &&
+                own->features == shape->features && own->actions == shape->actions &&
+                fgsf_shape_actions(own) == fgsf_shape_actions(shape) &&
+                own->num_hidden == shape->num_hidden && own->activation == shape->activation &&
+                own->norm == shape->norm && own->bias == shape->bias;
     for (int l = 0; same && l < own->num_hidden; l++) {
         same = own->hidden[l] == shape->hidden[l];
     }

@@ -56,7 +56,7 @@ fgsf_status fgsf_optimizer_create(const fgsf_optimizer_params *params, const fgs
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for an optimiser");
     }
     opt->params = *params;
-    opt->size = fgsf_network_flat_size(fgsf_network_get_shape(net));
+    opt->size = fgsf_network_size(net);
     for (int i = 0; i < 2 && params->kind == FGSF_ADAM; i++) {
         opt->moments[i] = calloc(opt->size, sizeof(float));
         if (!opt->moments[i]) {
@@ -97,15 +97,15 @@ static double squared_norm(const float *g, size_t size) {
 
 // theta -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps), as PyTorch orders it.
 static void adam_step(fgsf_optimizer *opt, float *restrict theta, const float *restrict g,
-                      float scale, double lr) {
+                      float scale, const fgsf_stretch *at) {
     const fgsf_optimizer_params *p = &opt->params;
     double t = (double)opt->steps;
     float b1 = (float)p->beta1, b2 = (float)p->beta2, eps = (float)p->eps;
     float c1 = (float)(1.0 - p->beta1), c2 = (float)(1.0 - p->beta2);
-    float step = (float)(lr / (1.0 - pow(p->beta1, t)));
+    float step = (float)(at->lr / (1.0 - pow(p->beta1, t)));
     float root = (float)(1.0 / sqrt(1.0 - pow(p->beta2, t)));
     float *restrict m = opt->moments[0], *restrict v = opt->moments[1];
-    for (size_t i = 0; i < opt->size; i++) {
+    for (size_t i = at->offset; i < at->offset + at->count; i++) {
         float gi = scale * g[i];
         m[i] = b1 * m[i] + c1 * gi;
         v[i] = b2 * v[i] + c2 * gi * gi;
@@ -113,11 +113,35 @@ static void adam_step(fgsf_optimizer *opt, float *restrict theta, const float *r
     }
 }
 
-fgsf_status fgsf_optimizer_step(fgsf_optimizer *opt, fgsf_network *net, const float *gradient,
-                                double lr, double *norm) {
+static void sgd_step(float *restrict theta, const float *restrict g, float scale,
+                     const fgsf_stretch *at) {
+    float step = (float)at->lr * scale;
+    for (size_t i = at->offset; i < at->offset + at->count; i++) {
+        theta[i] -= step * g[i];
+    }
+}
+
+static fgsf_status check_stretch(const fgsf_optimizer *opt, const fgsf_stretch *at) {
+    if (at->offset > opt->size || at->count > opt->size - at->offset) {
+        return fgsf_fail(FGSF_ERR_INVALID, "optimiser: %zu numbers from %zu on of %zu", at->count,
+                         at->offset, opt->size);
+    }
+    if (!isfinite(at->lr)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "optimiser: the learning rate is %g", at->lr);
+    }
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_optimizer_step_stretches(fgsf_optimizer *opt, fgsf_network *net,
+                                          const float *gradient, const fgsf_stretch *stretches,
+                                          int count, double *norm) {
     const fgsf_optimizer_params *p = &opt->params;
-    if (fgsf_network_flat_size(fgsf_network_get_shape(net)) != opt->size) {
+    if (fgsf_network_size(net) != opt->size) {
         return fgsf_fail(FGSF_ERR_INVALID, "the optimiser was made for a network of another shape");
+    }
+    for (int k = 0; k < count; k++) {
+        fgsf_status status = check_stretch(opt, &stretches[k]);
+        if (status != FGSF_OK) return status;
     }
     double length = sqrt(squared_norm(gradient, opt->size));
     if (norm) {
@@ -127,22 +151,28 @@ fgsf_status fgsf_optimizer_step(fgsf_optimizer *opt, fgsf_network *net, const fl
         return fgsf_fail(FGSF_DIVERGED, "the gradient's norm is %g", length);
     }
     float scale = p->clip > 0.0 && length > p->clip ? (float)(p->clip / (length + 1e-6)) : 1.0f;
+    double decay =
+        p->kind == FGSF_SGD_RM ? pow(p->rm_k0 / (p->rm_k0 + (double)opt->steps), p->rm_power) : 1.0;
     float *theta = fgsf_network_edit(net);
-    if (p->kind == FGSF_SGD_RM) {
-        lr *= pow(p->rm_k0 / (p->rm_k0 + (double)opt->steps), p->rm_power);
-    }
     opt->steps++;
-    if (p->kind == FGSF_ADAM) {
-        unsigned before = fgsf_denormals_flush();
-        adam_step(opt, theta, gradient, scale, lr);
-        fgsf_denormals_restore(before);
-        return FGSF_OK;
-    }
-    float step = (float)lr * scale;
-    for (size_t i = 0; i < opt->size; i++) {
-        theta[i] -= step * gradient[i];
+    for (int k = 0; k < count; k++) {
+        fgsf_stretch at = stretches[k];
+        at.lr *= decay;
+        if (p->kind == FGSF_ADAM) {
+            unsigned before = fgsf_denormals_flush();
+            adam_step(opt, theta, gradient, scale, &at);
+            fgsf_denormals_restore(before);
+        } else {
+            sgd_step(theta, gradient, scale, &at);
+        }
     }
     return FGSF_OK;
+}
+
+fgsf_status fgsf_optimizer_step(fgsf_optimizer *opt, fgsf_network *net, const float *gradient,
+                                double lr, double *norm) {
+    fgsf_stretch all = {0, opt->size, lr};
+    return fgsf_optimizer_step_stretches(opt, net, gradient, &all, 1, norm);
 }
 
 int64_t fgsf_optimizer_steps(const fgsf_optimizer *opt) {
@@ -154,5 +184,5 @@ void fgsf_optimizer_set_steps(fgsf_optimizer *opt, int64_t steps) {
 }
 
 float *fgsf_optimizer_moment(fgsf_optimizer *opt, int which) {
-    return opt->moments[which];
+    return which == 0 || which == 1 ? opt->moments[which] : NULL;
 }

@@ -9,17 +9,22 @@
 #include <string.h>
 
 #ifdef FGSF_TILES_AVX512
+#include <immintrin.h>
 #define RUN fgsf_product_run_avx512
 #define LANES 16
 #define MAX_ROWS 12 // of a tile: 24 registers of sums
+#define FUSED(x, y, sum) (vec) _mm512_fmadd_ps((__m512)(x), (__m512)(y), (__m512)(sum))
 #elif defined(FGSF_TILES_AVX2)
+#include <immintrin.h>
 #define RUN fgsf_product_run_avx2
 #define LANES 8
 #define MAX_ROWS 6
+#define FUSED(x, y, sum) (vec) _mm256_fmadd_ps((__m256)(x), (__m256)(y), (__m256)(sum))
 #else
 #define RUN fgsf_product_run_plain
 #define LANES 4
 #define MAX_ROWS 4
+#define FUSED(x, y, sum) ((sum) + (x) * (y))
 #endif
 #define COLUMNS (2 * LANES) // of a tile
 #define DEPTH 256           // of a panel, the part of b that tiles read: at most 32 KiB
@@ -82,7 +87,8 @@ INLINE void tile(const fgsf_product *t, const int rows, const int vectors, size_
         UNROLL for (int i = 0; i < rows; i++) {
             float left = a[(size_t)i * a_row];
             UNROLL for (int j = 0; j < vectors; j++) {
-                sums[i][j] += left * right[j]; // fused where the CPU can: see CMakeLists.txt
+                // Said by name: left to itself, a compiler fuses some and, for some CPUs, not others.
+                sums[i][j] = FUSED((vec){0} + left, right[j], sums[i][j]);
             }
         }
     }
@@ -277,7 +283,8 @@ INLINE void dots(const float *a, const float *a_end, const float *keep, const fl
     for (int p = 0; p + 16 <= k; p += 16) {
         UNROLL for (int q = 0; q < 4; q++) {
             UNROLL for (int v = 0; v < 16 / LANES; v++) {
-                sums[q][v] += load(a + p + v * LANES) * load(rows[q] + p + v * LANES);
+                sums[q][v] =
+                    FUSED(load(a + p + v * LANES), load(rows[q] + p + v * LANES), sums[q][v]);
             }
             __builtin_prefetch(rows[q] + 4 * b_row + p); // for the next four
         }
@@ -285,7 +292,7 @@ INLINE void dots(const float *a, const float *a_end, const float *keep, const fl
     UNROLL for (int q = 0; q < 4; q++) {
         for (int v = 0; v < 16 / LANES && k % 16; v++) {
             mask end = (mask)load(rows[q] + k - 16 + v * LANES) & (mask)load(keep + v * LANES);
-            sums[q][v] += load(a_end + v * LANES) * (vec)end;
+            sums[q][v] = FUSED(load(a_end + v * LANES), (vec)end, sums[q][v]);
         }
         for (int half = 8 / LANES; half > 0; half /= 2) {
             for (int v = 0; v < half; v++) {

@@ -175,18 +175,29 @@ int fgsf_distinct_rows(const float *rows, int count, int group, size_t width, fl
     return used;
 }
 
-fgsf_status fgsf_program_begin(fgsf_program *program, bool with_gradients) {
+fgsf_status fgsf_program_begin(fgsf_program *program, fgsf_program_size size, bool with_gradients) {
+    int nodes = size.nodes > 0 ? size.nodes : FGSF_GRAPH_ROOM;
+    size_t tensors = size.bytes > 0 ? size.bytes : 2 * (size_t)nodes * ggml_tensor_overhead();
     struct ggml_init_params params = {
-        .mem_size = 2 * FGSF_GRAPH_NODES * ggml_tensor_overhead() +
-                    ggml_graph_overhead_custom(FGSF_GRAPH_NODES, with_gradients),
+        .mem_size = tensors + ggml_graph_overhead_custom((size_t)nodes, with_gradients),
         .no_alloc = true,
     };
     *program = (fgsf_program){.ctx = ggml_init(params)};
     if (!program->ctx) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a graph");
     }
-    program->graph = ggml_new_graph_custom(program->ctx, FGSF_GRAPH_NODES, with_gradients);
+    program->graph = ggml_new_graph_custom(program->ctx, (size_t)nodes, with_gradients);
     return FGSF_OK;
+}
+
+fgsf_program_size fgsf_program_measure(const fgsf_program *program) {
+    int nodes = 0;
+    for (struct ggml_tensor *t = ggml_get_first_tensor(program->ctx); t;
+         t = ggml_get_next_tensor(program->ctx, t)) {
+        nodes++; // leaves and nodes alike
+    }
+    nodes += nodes / 4 + 16; // the rewritten products take a model of a custom node each
+    return (fgsf_program_size){nodes, (size_t)nodes * ggml_tensor_overhead()};
 }
 
 // Whether `name` stands in the comma-separated list; MUL does not stand in "MUL_MAT".
@@ -213,7 +224,7 @@ static void note_fallback(fgsf_device *device, const struct ggml_tensor *node) {
 
 static fgsf_status schedule(fgsf_program *program, fgsf_device *device) {
     program->sched = ggml_backend_sched_new(device->backends, NULL, device->num_backends,
-                                            FGSF_GRAPH_NODES, false, false);
+                                            (size_t)ggml_graph_size(program->graph), false, false);
     if (!program->sched) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a scheduler");
     }
@@ -245,8 +256,22 @@ static fgsf_status schedule(fgsf_program *program, fgsf_device *device) {
     return FGSF_OK;
 }
 
+// Multiplications and additions of the matrix products of a graph.
+static double count_flops(struct ggml_cgraph *graph) {
+    double flops = 0.0;
+    for (int i = 0; i < ggml_graph_n_nodes(graph); i++) {
+        const struct ggml_tensor *node = ggml_graph_node(graph, i);
+        bool inner = node->op == GGML_OP_MUL_MAT;
+        if (inner || node->op == GGML_OP_OUT_PROD) {
+            flops += 2.0 * (double)ggml_nelements(node) * (double)node->src[0]->ne[inner ? 0 : 1];
+        }
+    }
+    return flops;
+}
+
 fgsf_status fgsf_program_finish(fgsf_program *program, fgsf_device *device,
                                 ggml_gallocr_t scratch) {
+    program->flops = count_flops(program->graph);
     if (device->num_backends > 1) {
         return schedule(program, device);
     }
@@ -284,18 +309,14 @@ void fgsf_tensor_place(struct ggml_tensor *tensor, ggml_backend_buffer_t buffer,
 }
 
 fgsf_leaves fgsf_leaves_create(struct ggml_context *ctx, const fgsf_network *net, bool parameters) {
-    const fgsf_network_shape *shape = fgsf_network_get_shape(net);
-    fgsf_leaves leaves = {0};
-    leaves.num_layers = fgsf_network_layers(shape, leaves.layers);
-    for (int l = 0; l < leaves.num_layers; l++) {
-        const fgsf_layer *layer = &leaves.layers[l];
-        leaves.weights[l] = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, layer->in, layer->out);
-        leaves.biases[l] = shape->bias ? ggml_new_tensor_1d(ctx, GGML_TYPE_F32, layer->out) : NULL;
+    const fgsf_parameters *list = fgsf_network_get_parameters(net);
+    fgsf_leaves leaves = {.count = list->count};
+    for (int i = 0; i < list->count; i++) {
+        const fgsf_parameter *p = &list->list[i];
+        leaves.offsets[i] = p->offset;
+        leaves.tensors[i] = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, p->columns, p->rows);
         if (parameters) {
-            ggml_set_param(leaves.weights[l]);
-            if (leaves.biases[l]) {
-                ggml_set_param(leaves.biases[l]);
-            }
+            ggml_set_param(leaves.tensors[i]);
         }
     }
     fgsf_leaves_bind(&leaves, net);
@@ -305,26 +326,76 @@ fgsf_leaves fgsf_leaves_create(struct ggml_context *ctx, const fgsf_network *net
 void fgsf_leaves_bind(fgsf_leaves *leaves, const fgsf_network *net) {
     float *data = (float *)fgsf_network_parameters(net); // ggml has no const tensors; only read
     ggml_backend_buffer_t buffer = fgsf_network_buffer(net);
-    for (int l = 0; l < leaves->num_layers; l++) {
-        fgsf_tensor_place(leaves->weights[l], buffer, data + leaves->layers[l].weights);
-        if (leaves->biases[l]) {
-            fgsf_tensor_place(leaves->biases[l], buffer, data + leaves->layers[l].biases);
-        }
+    for (int i = 0; i < leaves->count; i++) {
+        fgsf_tensor_place(leaves->tensors[i], buffer, data + leaves->offsets[i]);
     }
 }
 
-struct ggml_tensor *fgsf_leaves_forward(struct ggml_context *ctx, const fgsf_leaves *leaves,
-                                        enum fgsf_activation activation,
-                                        struct ggml_tensor *input) {
-    struct ggml_tensor *x = input;
-    for (int l = 0; l < leaves->num_layers; l++) {
-        x = ggml_mul_mat(ctx, leaves->weights[l], x);
-        if (leaves->biases[l]) {
-            x = ggml_add(ctx, x, leaves->biases[l]);
+// ---- What can be differentiated -----------------------------------------------------------------
+
+static bool has_backward(const struct ggml_tensor *node) {
+    static const enum ggml_op ops[] = {
+        GGML_OP_NONE, GGML_OP_DUP,      GGML_OP_ADD,     GGML_OP_SUB,      GGML_OP_MUL,
+        GGML_OP_DIV,  GGML_OP_SQR,      GGML_OP_SQRT,    GGML_OP_LOG,      GGML_OP_SIN,
+        GGML_OP_COS,  GGML_OP_SUM,      GGML_OP_SCALE,   GGML_OP_SUM_ROWS, GGML_OP_RMS_NORM,
+        GGML_OP_CPY,  GGML_OP_MUL_MAT,  GGML_OP_CONT,    GGML_OP_RESHAPE,  GGML_OP_VIEW,
+        GGML_OP_ACC,  GGML_OP_GET_ROWS, GGML_OP_PERMUTE, GGML_OP_SOFT_MAX, GGML_OP_TRANSPOSE,
+    };
+    static const enum ggml_unary_op unary[] = {
+        GGML_UNARY_OP_ABS,   GGML_UNARY_OP_SGN,  GGML_UNARY_OP_NEG,
+        GGML_UNARY_OP_STEP,  GGML_UNARY_OP_RELU, GGML_UNARY_OP_EXP,
+        GGML_UNARY_OP_EXPM1, GGML_UNARY_OP_SILU, GGML_UNARY_OP_SOFTPLUS};
+    for (size_t i = 0; node->op != GGML_OP_UNARY && i < sizeof ops / sizeof *ops; i++) {
+        if (node->op == ops[i]) return true;
+    }
+    for (size_t i = 0; node->op == GGML_OP_UNARY && i < sizeof unary / sizeof *unary; i++) {
+        if (ggml_get_unary_op(node) == unary[i]) return true;
+    }
+    return false;
+}
+
+// Whether a gradient flows into `t`: it is a parameter or computed from one.
+static bool *depends(const struct ggml_tensor *const *nodes, bool *flags, int count,
+                     const struct ggml_tensor *t) {
+    for (int i = count - 1; i >= 0; i--) {
+        if (nodes[i] == t) return &flags[i];
+    }
+    return NULL;
+}
+
+static fgsf_status check_node(const struct ggml_tensor *node, const bool *second,
+                              const char *network) {
+    // ggml has no rule for a second operand of SUB or DIV that is repeated.
+    bool repeated = (node->op == GGML_OP_SUB || node->op == GGML_OP_DIV) && second && *second &&
+                    !ggml_are_same_shape(node->src[0], node->src[1]);
+    bool deep = node->op == GGML_OP_GET_ROWS && node->ne[2] > 1;
+    bool masked = node->op == GGML_OP_SOFT_MAX && second && *second;
+    if (has_backward(node) && !repeated && !deep && !masked) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_UNSUPPORTED,
+                     "network '%s': ggml cannot differentiate %s%s; use operations that it can "
+                     "(docs/networks.md lists them)",
+                     network, ggml_op_desc(node),
+                     repeated ? " with a second operand that is repeated" : "");
+}
+
+fgsf_status fgsf_program_check_gradients(const fgsf_program *program, const char *network) {
+    int count = ggml_graph_n_nodes(program->graph);
+    const struct ggml_tensor **nodes = calloc((size_t)count + 1, sizeof *nodes);
+    bool *flags = calloc((size_t)count + 1, sizeof *flags);
+    fgsf_status status =
+        nodes && flags ? FGSF_OK : fgsf_fail(FGSF_ERR_MEMORY, "no memory to check a graph");
+    for (int i = 0; i < count && status == FGSF_OK; i++) {
+        const struct ggml_tensor *node = nodes[i] = ggml_graph_node(program->graph, i);
+        flags[i] = node->flags & GGML_TENSOR_FLAG_PARAM;
+        for (int k = 0; k < GGML_MAX_SRC && node->src[k]; k++) {
+            const bool *source = depends(nodes, flags, i, node->src[k]);
+            flags[i] = flags[i] || (source && *source);
         }
-        if (l + 1 < leaves->num_layers) {
-            x = activation == FGSF_SILU ? ggml_silu(ctx, x) : ggml_relu(ctx, x);
+        if (flags[i]) {
+            status = check_node(node, depends(nodes, flags, i, node->src[1]), network);
         }
     }
-    return x;
+    free(nodes);
+    free(flags);
+    return status;
 }

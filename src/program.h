@@ -11,8 +11,8 @@
 #include "ggml.h"
 
 #define FGSF_MAX_BACKENDS 3
-#define FGSF_GRAPH_NODES 512 // room in every graph, forward and backward
-#define FGSF_MAX_BUCKETS 288 // more than there are sizes up to 2^20, see fgsf_bucket
+#define FGSF_GRAPH_ROOM 16384 // nodes of the largest graph that is built, forward and backward
+#define FGSF_MAX_BUCKETS 288  // more than there are sizes up to 2^20, see fgsf_bucket
 
 struct fgsf_device {
     ggml_backend_t backends[FGSF_MAX_BACKENDS]; // by priority; the last is the CPU
@@ -23,26 +23,39 @@ struct fgsf_device {
     char fallbacks[512];
 };
 
+// Room for a graph: nodes, and bytes of its tensors' headers. All zero: the largest that is built.
+typedef struct fgsf_program_size {
+    int nodes;
+    size_t bytes;
+} fgsf_program_size;
+
 // A graph with its tensors' headers. `ctx` and `graph` are made by fgsf_program_begin, filled by the
 // caller, and closed by fgsf_program_finish.
 typedef struct fgsf_program {
     struct ggml_context *ctx;
     struct ggml_cgraph *graph;
     ggml_backend_sched_t sched; // NULL where the CPU runs everything
+    double flops;               // of the matrix products
 } fgsf_program;
 
 // The parameters of a network as leaves of a graph; bound to a network's memory before each run.
 typedef struct fgsf_leaves {
-    int num_layers;
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
-    struct ggml_tensor *weights[FGSF_MAX_HIDDEN + 1];
-    struct ggml_tensor *biases[FGSF_MAX_HIDDEN + 1]; // NULL without bias
+    int count;
+    size_t offsets[FGSF_MAX_PARAMETERS];
+    struct ggml_tensor *tensors[FGSF_MAX_PARAMETERS];
 } fgsf_leaves;
 
 // Keeps ggml from printing: failures are reported by status, and the library never prints.
 void fgsf_silence_ggml(void);
 
-fgsf_status fgsf_program_begin(fgsf_program *program, bool with_gradients);
+fgsf_status fgsf_program_begin(fgsf_program *program, fgsf_program_size size, bool with_gradients);
+
+// Returns the room that a complete graph takes, for others of the same structure.
+fgsf_program_size fgsf_program_measure(const fgsf_program *program);
+
+// Refuses a graph that holds, on a way from a parameter to the last node, an operation that ggml
+// cannot differentiate, by its name: ggml itself would abort.
+fgsf_status fgsf_program_check_gradients(const fgsf_program *program, const char *network);
 
 // Places the graph on the device. `scratch` is the allocator that graphs of one owner share: they
 // never run at the same time, so they may overlap in memory; none may need more of it than the first
@@ -52,13 +65,10 @@ fgsf_status fgsf_program_finish(fgsf_program *program, fgsf_device *device, ggml
 fgsf_status fgsf_program_run(fgsf_program *program, fgsf_device *device);
 void fgsf_program_free(fgsf_program *program);
 
-// Creates leaves for a shape, as parameters (differentiated) or plain (detached), bound to `net`.
+// Creates leaves for a network's shape, as parameters (differentiated) or plain (detached), bound to
+// `net`.
 fgsf_leaves fgsf_leaves_create(struct ggml_context *ctx, const fgsf_network *net, bool parameters);
 void fgsf_leaves_bind(fgsf_leaves *leaves, const fgsf_network *net);
-
-// Builds x(rows) of the network on input (in, rows): (A * F, rows). The last layer may be replaced.
-struct ggml_tensor *fgsf_leaves_forward(struct ggml_context *ctx, const fgsf_leaves *leaves,
-                                        enum fgsf_activation activation, struct ggml_tensor *input);
 
 // Points a tensor at a place in host memory.
 void fgsf_tensor_place(struct ggml_tensor *tensor, ggml_backend_buffer_t buffer, float *data);
@@ -79,6 +89,11 @@ int fgsf_distinct_rows(const float *rows, int count, int group, size_t width, fl
 // Refuses a network of another shape; `what` begins the message.
 fgsf_status fgsf_network_require(const fgsf_network *net, const fgsf_network_shape *shape,
                                  const char *what);
+
+// The definition of a shape; the actions of all heads; and the index of the linear head's W.
+const fgsf_network_def *fgsf_shape_def(const fgsf_network_shape *shape);
+int fgsf_shape_actions(const fgsf_network_shape *shape);
+int fgsf_shape_head(const fgsf_network_shape *shape, const fgsf_parameters *list);
 
 // The host memory of a network.
 ggml_backend_buffer_t fgsf_network_buffer(const fgsf_network *net);

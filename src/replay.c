@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fgsf/archive.h"
+#include "learning.h"
 #include "replay_index.h"
 
 #define MAX_CAPACITY ((int64_t)1 << 30) // slots are 32-bit numbers in the index
@@ -233,104 +233,77 @@ static const char *entry(char name[NAME_SIZE], const char *prefix, const char *w
     return name;
 }
 
-void fgsf_replay_save(const fgsf_replay *replay, struct fgsf_archive *archive, const char *prefix) {
-    char name[NAME_SIZE];
-    size_t count = (size_t)replay->count;
-    fgsf_replay view = *replay; // the list wants pointers that it could write to
-    field fields[NUM_FIELDS];
-    list_fields(&view, fields);
-    fgsf_archive_put_int(archive, entry(name, prefix, "capacity"), replay->params.capacity);
-    fgsf_archive_put_int(archive, entry(name, prefix, "count"), replay->count);
-    fgsf_archive_put_int(archive, entry(name, prefix, "next"), replay->next);
-    for (int i = 0; i < NUM_FIELDS; i++) {
-        const field *f = &fields[i];
-        entry(name, prefix, f->name);
-        if (f->floats) {
-            fgsf_archive_put_f32(archive, name, *f->floats, count * f->width);
-        } else {
-            fgsf_archive_put_i32(archive, name, *f->ints, count);
-        }
-    }
-    if (!replay->index) return;
-    fgsf_archive_put_i32(archive, entry(name, prefix, "group"),
-                         fgsf_replay_index_groups(replay->index), count);
-    fgsf_archive_put_i32(archive, entry(name, prefix, "position"),
-                         fgsf_replay_index_positions(replay->index), count);
-}
-
-static fgsf_status load_counts(fgsf_replay *replay, const struct fgsf_archive *archive,
-                               const char *prefix, int64_t *count, int64_t *next) {
-    char name[NAME_SIZE];
-    int64_t capacity = 0;
-    fgsf_status status = fgsf_archive_get_int(archive, entry(name, prefix, "capacity"), &capacity);
-    if (status == FGSF_OK) {
-        status = fgsf_archive_get_int(archive, entry(name, prefix, "count"), count);
-    }
-    if (status == FGSF_OK) {
-        status = fgsf_archive_get_int(archive, entry(name, prefix, "next"), next);
-    }
-    if (status != FGSF_OK) return status;
+static fgsf_status check_counts(const fgsf_replay *replay, const char *prefix, int64_t capacity,
+                                int64_t count, int64_t next) {
     if (capacity != replay->params.capacity) {
         return fgsf_fail(FGSF_ERR_FORMAT,
                          "%s: stored with a capacity of %lld transitions, but this one holds %lld",
                          prefix, (long long)capacity, (long long)replay->params.capacity);
     }
-    bool full = *count == capacity;
-    if (*count < 0 || *count > capacity || *next < 0 || *next >= capacity ||
-        (!full && *next != *count)) {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s: %lld transitions with the next at %lld are no ring",
-                         prefix, (long long)*count, (long long)*next);
+    bool full = count == capacity;
+    if (count < 0 || count > capacity || next < 0 || next >= capacity || (!full && next != count)) {
+        return fgsf_fail(FGSF_ERR_FORMAT,
+                         "%s: %lld transitions with the next at %lld is not a ring buffer", prefix,
+                         (long long)count, (long long)next);
     }
     return FGSF_OK;
 }
 
-static fgsf_status load_fields(fgsf_replay *replay, const struct fgsf_archive *archive,
-                               const char *prefix, size_t count) {
+static void load_index(fgsf_replay *replay, fgsf_walk *w, const char *prefix, size_t count) {
+    char name[NAME_SIZE];
+    int32_t *groups = malloc((2 * count + 1) * sizeof *groups);
+    if (!groups) {
+        w->status = fgsf_fail(FGSF_ERR_MEMORY, "no memory to load %zu transitions", count);
+        return;
+    }
+    w->array(w, entry(name, prefix, "group"), FGSF_I32, groups, count);
+    w->array(w, entry(name, prefix, "position"), FGSF_I32, groups + count, count);
+    if (w->status == FGSF_OK) {
+        w->status =
+            fgsf_replay_index_restore(replay->index, groups, groups + count, (int32_t)count);
+    }
+    free(groups);
+}
+
+static void walk_arrays(fgsf_replay *replay, fgsf_walk *w, const char *prefix, size_t count) {
     char name[NAME_SIZE];
     field fields[NUM_FIELDS];
     list_fields(replay, fields);
-    fgsf_status status = FGSF_OK;
-    for (int i = 0; i < NUM_FIELDS && status == FGSF_OK; i++) {
+    for (int i = 0; i < NUM_FIELDS; i++) {
         const field *f = &fields[i];
-        entry(name, prefix, f->name);
-        status = f->floats ? fgsf_archive_get_f32(archive, name, *f->floats, count * f->width)
-                           : fgsf_archive_get_i32(archive, name, *f->ints, count);
+        void *data = f->floats ? (void *)*f->floats : (void *)*f->ints;
+        w->array(w, entry(name, prefix, f->name), f->floats ? FGSF_F32 : FGSF_I32, data,
+                 count * f->width);
     }
-    return status;
+    if (replay->index && w->loading && w->status == FGSF_OK) {
+        load_index(replay, w, prefix, count);
+    } else if (replay->index && !w->loading) {
+        w->array(w, entry(name, prefix, "group"), FGSF_I32,
+                 (int32_t *)fgsf_replay_index_groups(replay->index), count);
+        w->array(w, entry(name, prefix, "position"), FGSF_I32,
+                 (int32_t *)fgsf_replay_index_positions(replay->index), count);
+    }
 }
 
-static fgsf_status load_index(fgsf_replay *replay, const struct fgsf_archive *archive,
-                              const char *prefix, size_t count) {
+void fgsf_replay_walk(fgsf_replay *replay, fgsf_walk *w, const char *prefix) {
     char name[NAME_SIZE];
-    int32_t *groups = malloc((2 * count + 1) * sizeof *groups);
-    if (!groups) return fgsf_fail(FGSF_ERR_MEMORY, "no memory to load %zu transitions", count);
-    int32_t *positions = groups + count;
-    fgsf_status status = fgsf_archive_get_i32(archive, entry(name, prefix, "group"), groups, count);
-    if (status == FGSF_OK) {
-        status = fgsf_archive_get_i32(archive, entry(name, prefix, "position"), positions, count);
-    }
-    if (status == FGSF_OK) {
-        status = fgsf_replay_index_restore(replay->index, groups, positions, (int32_t)count);
-    }
-    free(groups);
-    return status;
-}
-
-fgsf_status fgsf_replay_load(fgsf_replay *replay, const struct fgsf_archive *archive,
-                             const char *prefix) {
-    int64_t count = 0, next = 0;
-    fgsf_replay_clear(replay);
-    fgsf_status status = load_counts(replay, archive, prefix, &count, &next);
-    if (status != FGSF_OK) return status;
-    status = load_fields(replay, archive, prefix, (size_t)count);
-    if (status == FGSF_OK && replay->index) {
-        status = load_index(replay, archive, prefix, (size_t)count);
-    }
-    if (status != FGSF_OK) {
+    int64_t capacity = replay->params.capacity, count = replay->count, next = replay->next;
+    w->integer(w, entry(name, prefix, "capacity"), &capacity);
+    w->integer(w, entry(name, prefix, "count"), &count);
+    w->integer(w, entry(name, prefix, "next"), &next);
+    if (w->loading) {
         fgsf_replay_clear(replay);
-        return status;
+        if (w->status == FGSF_OK) {
+            w->status = check_counts(replay, prefix, capacity, count, next);
+        }
     }
-    replay->count = count;
-    replay->next = next;
-    return FGSF_OK;
+    if (w->status == FGSF_OK) {
+        walk_arrays(replay, w, prefix, (size_t)count);
+    }
+    if (w->loading && w->status != FGSF_OK) {
+        fgsf_replay_clear(replay);
+    } else if (w->loading) {
+        replay->count = count;
+        replay->next = next;
+    }
 }

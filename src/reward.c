@@ -23,8 +23,8 @@ typedef struct mlp {
 
 struct fgsf_reward {
     enum fgsf_reward_model model;
-    const fgsf_env *env;
-    int task, d;
+    fgsf_task task;
+    int d;
     double alpha, forgetting;
     bool linear;    // the true reward is w_true . phi
     double *w_true; // (d)
@@ -42,11 +42,11 @@ static double dot(const double *w, const float *phi, int d) {
 
 // ---- Creation -----------------------------------------------------------------------------------
 
-static fgsf_status create_mlp(mlp *m, const fgsf_config *cfg, int d, fgsf_device *device,
+static fgsf_status create_mlp(mlp *m, const fgsf_reward_params *params, fgsf_device *device,
                               fgsf_rng *rng) {
-    fgsf_network_shape shape = {.input = d,
+    fgsf_network_shape shape = {.input = params->num_features,
                                 .num_hidden = 1,
-                                .hidden = {(int)cfg->reward.mlp_hidden},
+                                .hidden = {(int)params->mlp_hidden},
                                 .actions = 1,
                                 .features = 1,
                                 .activation = FGSF_SILU,
@@ -56,7 +56,7 @@ static fgsf_status create_mlp(mlp *m, const fgsf_config *cfg, int d, fgsf_device
     fgsf_bellman_params bellman = fgsf_bellman_default_params(&shape);
     bellman.max_pairs = 1;
     bellman.loss_scale = FGSF_MEAN;
-    m->lr = cfg->reward.mlp_lr;
+    m->lr = params->mlp_lr;
     fgsf_status status = fgsf_network_create(&shape, &m->net);
     if (status != FGSF_OK) return status;
     fgsf_network_init(m->net, FGSF_UNIFORM_FAN_IN, rng);
@@ -66,33 +66,29 @@ static fgsf_status create_mlp(mlp *m, const fgsf_config *cfg, int d, fgsf_device
     return status;
 }
 
-static fgsf_status create_known(fgsf_reward *reward, const fgsf_config *cfg) {
-    const fgsf_env *env = reward->env;
-    memcpy(reward->w, reward->w_true, (size_t)reward->d * sizeof *reward->w);
-    if (reward->linear) return FGSF_OK;
-    if (cfg->sf.representation == FGSF_PSI) {
-        return fgsf_fail(FGSF_ERR_INVALID,
-                         "reward.model=known with sf.representation=psi: the reward of task %d of "
-                         "%s is not linear in phi",
-                         reward->task, env->def->name);
-    }
-    double *zeros = reward->gain, value = 0.0;
-    if (!env->def->task_reward || !env->def->task_reward(env, reward->task, zeros, &value)) {
-        return fgsf_fail(FGSF_ERR_INVALID,
-                         "reward.model=known: the reward of task %d of %s is no function of phi",
-                         reward->task, env->def->name);
-    }
-    return FGSF_OK;
+static bool task_reward(const fgsf_reward *reward, const double *phi, double *value) {
+    const fgsf_task *task = &reward->task;
+    return task->reward && task->reward(task->context, task->task, phi, value);
 }
 
-static fgsf_status create_model(fgsf_reward *reward, const fgsf_config *cfg, fgsf_device *device,
-                                fgsf_rng *rng) {
+static fgsf_status create_known(fgsf_reward *reward) {
+    double value = 0.0;
+    memcpy(reward->w, reward->w_true, (size_t)reward->d * sizeof *reward->w);
+    if (reward->linear || task_reward(reward, reward->gain, &value)) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_INVALID,
+                     "reward.model=known: the reward of task %d is no function "
+                     "of phi",
+                     reward->task.task);
+}
+
+static fgsf_status create_model(fgsf_reward *reward, const fgsf_reward_params *params,
+                                fgsf_device *device, fgsf_rng *rng) {
     int d = reward->d;
     switch (reward->model) {
     case FGSF_REWARD_KNOWN:
-        return create_known(reward, cfg);
+        return create_known(reward);
     case FGSF_REWARD_MLP:
-        return create_mlp(&reward->mlp, cfg, d, device, rng);
+        return create_mlp(&reward->mlp, params, device, rng);
     case FGSF_REWARD_LINEAR_LMS:
     case FGSF_REWARD_LINEAR_NLMS:
     case FGSF_REWARD_LINEAR_RLS:
@@ -103,13 +99,21 @@ static fgsf_status create_model(fgsf_reward *reward, const fgsf_config *cfg, fgs
     return fgsf_fail(FGSF_ERR_INVALID, "reward.model: %d is not a model", (int)reward->model);
 }
 
-fgsf_status fgsf_reward_create(const fgsf_config *cfg, const fgsf_env *env, int task,
+fgsf_reward_params fgsf_reward_default_params(int num_features) {
+    return (fgsf_reward_params){.model = FGSF_REWARD_LINEAR_NLMS,
+                                .num_features = num_features,
+                                .alpha_w = 0.5,
+                                .forgetting = 1.0,
+                                .mlp_hidden = 128,
+                                .mlp_lr = 1e-3};
+}
+
+fgsf_status fgsf_reward_create(const fgsf_reward_params *params, const fgsf_task *task,
                                fgsf_device *device, fgsf_rng *rng, fgsf_reward **out) {
-    int tasks = env->spec.num_tasks + env->spec.num_heldout;
-    if (task < 0 || task >= tasks) {
-        return fgsf_fail(FGSF_ERR_INVALID, "reward: task %d is not in [0, %d)", task, tasks);
+    if (params->num_features < 1) {
+        return fgsf_fail(FGSF_ERR_INVALID, "reward: %d features", params->num_features);
     }
-    size_t d = (size_t)env->spec.num_features;
+    size_t d = (size_t)params->num_features;
     fgsf_reward *reward = calloc(1, sizeof *reward);
     double *numbers = calloc(3 * d + d * d, sizeof *numbers);
     if (!reward || !numbers) {
@@ -117,18 +121,18 @@ fgsf_status fgsf_reward_create(const fgsf_config *cfg, const fgsf_env *env, int 
         free(numbers);
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a reward model of %zu features", d);
     }
-    *reward = (fgsf_reward){.model = (enum fgsf_reward_model)cfg->reward.model,
-                            .env = env,
-                            .task = task,
+    *reward = (fgsf_reward){.model = params->model,
+                            .task = task ? *task : (fgsf_task){0},
                             .d = (int)d,
-                            .alpha = cfg->reward.alpha_w,
-                            .forgetting = cfg->reward.forgetting,
+                            .alpha = params->alpha_w,
+                            .forgetting = params->forgetting,
                             .w = numbers,
                             .w_true = numbers + d,
                             .gain = numbers + 2 * d,
                             .p = numbers + 3 * d};
-    reward->linear = env->def->task_weights && env->def->task_weights(env, task, reward->w_true);
-    fgsf_status status = create_model(reward, cfg, device, rng);
+    reward->linear = reward->task.w != NULL;
+    if (reward->linear) memcpy(reward->w_true, reward->task.w, d * sizeof *numbers);
+    fgsf_status status = create_model(reward, params, device, rng);
     if (status != FGSF_OK) {
         fgsf_reward_free(reward);
         return status;
@@ -212,7 +216,7 @@ fgsf_status fgsf_reward_update(fgsf_reward *reward, const float *phi, double r) 
     for (int k = 0; k < reward->d; k++) {
         if (!isfinite(reward->w[k])) {
             return fgsf_fail(FGSF_DIVERGED, "the reward weight %d of task %d is %g", k,
-                             reward->task, reward->w[k]);
+                             reward->task.task, reward->w[k]);
         }
     }
     return FGSF_OK;
@@ -224,8 +228,7 @@ static double known_reward(const fgsf_reward *reward, const float *phi) {
     if (reward->linear) return dot(reward->w, phi, reward->d);
     double value = 0.0;
     for (int k = 0; k < reward->d; k++) reward->gain[k] = phi[k];
-    const fgsf_env *env = reward->env;
-    return env->def->task_reward(env, reward->task, reward->gain, &value) ? value : NAN;
+    return task_reward(reward, reward->gain, &value) ? value : NAN;
 }
 
 double fgsf_reward_predict(fgsf_reward *reward, const float *phi) {
@@ -255,7 +258,7 @@ fgsf_status fgsf_reward_rho(fgsf_reward *reward, const fgsf_feature_set *set, fl
             (reward->model == FGSF_REWARD_KNOWN && !reward->linear)) {
             return fgsf_fail(FGSF_ERR_INVALID,
                              "reward: the model of task %d is not linear, so it cannot score psi",
-                             reward->task);
+                             reward->task.task);
         }
         for (int k = 0; k < d; k++) rho[k] = (float)reward->w[k];
         return FGSF_OK;
@@ -290,7 +293,7 @@ size_t fgsf_reward_state_size(const fgsf_reward *reward) {
     case FGSF_REWARD_KNOWN:
         return 0;
     case FGSF_REWARD_MLP:
-        return 3 * fgsf_network_flat_size(fgsf_network_get_shape(reward->mlp.net)) + 1;
+        return 3 * fgsf_network_size(reward->mlp.net) + 1;
     case FGSF_REWARD_LINEAR_RLS:
         return d + d * d;
     default:

@@ -171,8 +171,8 @@ static fgsf_status read_record(const cJSON *json, const char *path, fgsf_run_rec
     // Keys that this run's version did not have yet keep the defaults.
     status = fgsf_config_resolve(NULL, "clean", "fg-sfrql", &r->config);
     if (status != FGSF_OK) return status;
-    return fgsf_config_read_json(&r->config, cJSON_GetObjectItemCaseSensitive(json, "config"),
-                                 path);
+    return fgsf_config_read_json(&r->config, cJSON_GetObjectItemCaseSensitive(json, "config"), path,
+                                 false);
 }
 
 fgsf_status fgsf_run_read(const char *directory, fgsf_run_record *out) {
@@ -289,8 +289,8 @@ static fgsf_status compare_config(const char *directory, const fgsf_config *cfg)
     fgsf_run_record old;
     fgsf_status status = fgsf_run_read(directory, &old);
     if (status != FGSF_OK) return status;
-    for (size_t i = 0; i < fgsf_key_count; i++) {
-        const fgsf_key *key = &fgsf_key_table[i];
+    const fgsf_key *key;
+    for (size_t i = 0; (key = fgsf_config_key_at(cfg, i)); i++) {
         char a[FGSF_TEXT_SIZE], b[FGSF_TEXT_SIZE];
         fgsf_key_print(&old.config, key, false, a, sizeof a);
         fgsf_key_print(cfg, key, false, b, sizeof b);

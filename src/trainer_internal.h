@@ -4,7 +4,7 @@
 #define FGSF_TRAINER_INTERNAL_H
 
 #include "fgsf/trainer.h"
-#include "learner.h"
+#include "learning.h"
 
 // Where a task stands in its current episode.
 typedef struct fgsf_episode {
@@ -20,7 +20,7 @@ typedef struct fgsf_account {
 
 // Sums since the last log row.
 typedef struct fgsf_window {
-    int64_t updates, pairs, foreign;
+    int64_t updates, pairs, other_best;
     double loss, grad_norm;
 } fgsf_window;
 
@@ -30,7 +30,8 @@ typedef struct fgsf_heldout {
     int count; // 0 for none
     float *s, *s_next, *phi, *discount, *reward;
     double *raw; // (count, full_size): the state before the action, for exact rollouts
-    int32_t *a, *event;
+    int32_t *a;
+    fgsf_bellman *bellman; // the graph whose loss is the residual
 } fgsf_heldout;
 
 struct fgsf_trainer {
@@ -38,12 +39,11 @@ struct fgsf_trainer {
     fgsf_env_spec spec;
     fgsf_env **envs;   // one per task, each with its own state
     fgsf_rng *env_rng; // one stream per task
-    fgsf_rng init_rng, explore_rng, replay_rng, task_rng;
-    fgsf_agent *agent;
-    fgsf_student *students; // one per policy
-    fgsf_reward **rewards;  // one per task, NULL for DQN
-    fgsf_replay *replay;
+    fgsf_rng task_rng;
+    fgsf_task *tasks; // what is known of them, held-out ones included
+    double *weights;  // (tasks, num_features): theirs
     fgsf_learner *learner;
+    fgsf_agent *agent; // the learner's
 
     int64_t step, total_steps;
     int task;
@@ -60,10 +60,7 @@ struct fgsf_trainer {
     fgsf_heldout heldout;
 };
 
-// Brings the scoring vector of a task up to date; of all tasks when the feature set has grown.
-fgsf_status fgsf_trainer_refresh_rho(fgsf_trainer *trainer, int task, bool all);
-
-// Adds the networks of the tasks that the schedule has reached.
+// Adds the tasks that the schedule has reached.
 fgsf_status fgsf_trainer_add_tasks(fgsf_trainer *trainer, int count);
 
 // Collects transitions of the active task. They depend on the seed and the task alone, so they can be
@@ -76,7 +73,7 @@ void fgsf_heldout_free(fgsf_heldout *heldout);
 double fgsf_diagnose_residual(fgsf_trainer *trainer);
 
 // Mean |psi_i(s, a) - psi(s, a)| over held-out pairs: what network i says (for xi, the mean over its
-// members) against one exact rollout each. Deterministic Four Rooms only; NaN elsewhere.
+// members) against one exact rollout each. Deterministic environments only; NaN elsewhere.
 double fgsf_diagnose_psi_error(fgsf_trainer *trainer);
 
 #endif

@@ -13,7 +13,7 @@ set -euo pipefail
 # SMALL too, but not for the ablation, whose cells set these keys themselves.
 ALL='net.hidden=24,16 train.batch_size=16 train.steps_per_task=600 train.log_every=100
     train.horizon=60 diag.residual_batch=16 eval.episodes=2 eval.horizon=30'
-SMALL='env.num_tasks=3 sf.target_period=50'
+SMALL='env.num_tasks=3 target.period=50'
 MUJOCO='train.steps_per_task=150 train.log_every=30' # these environments are slower
 MAP='env.map=map'                                    # a small one, with a reward every few steps
 SLIPS='--cells slip0,slip0.1-n5-shared,slip0.1-n5-critic_only,slip0.1-n5-split'
@@ -47,38 +47,38 @@ sgd                   $SF opt.kind=sgd opt.grad_clip=0
 sgd-clip              $FG opt.kind=sgd opt.grad_clip=0.01
 sgd_rm                $FG opt.kind=sgd_rm opt.rm_k0=50
 
-xi-exact              $SF sf.representation=xi sf.xi_set=exact
-xi-prototypes         $SF sf.representation=xi sf.xi_set=prototypes
-xi-bins               $SF sf.representation=xi sf.xi_set=bins sf.xi_bins=3
-xi-reacher            reacher --methods sfrql,fg-sfrql $MUJOCO sf.representation=xi sf.xi_max_centers=16
-xi-bins-reacher       reacher --methods fg-sfrql $MUJOCO sf.representation=xi sf.xi_set=bins sf.xi_bins=2
-grad-mix              $FG sf.grad_mix=0.5
-target-hard           four_rooms --methods sfrql $MAP sf.target_mode=hard sf.target_period=7
-target-polyak         four_rooms --methods sfrql $MAP sf.target_mode=polyak sf.polyak=0.05
+xi-exact              $SF representation=xi sf.xi_set=exact
+xi-prototypes         $SF representation=xi sf.xi_set=prototypes
+xi-bins               $SF representation=xi sf.xi_set=bins sf.xi_bins=3
+xi-reacher            reacher --methods sfrql,fg-sfrql $MUJOCO representation=xi sf.xi_max_centers=16
+xi-bins-reacher       reacher --methods fg-sfrql $MUJOCO representation=xi sf.xi_set=bins sf.xi_bins=2
+grad-mix              $FG gradient.kind=mix gradient.eta=0.5
+target-hard           four_rooms --methods sfrql $MAP target.mode=hard target.period=7
+target-polyak         four_rooms --methods sfrql $MAP target.mode=polyak target.polyak=0.05
 update-all            $SF sf.update_set=all sf.lr_prior=1e-3
 update-i_only         $FG sf.update_set=i_only
 group                 $SF sf.group_by_prior=true sf.lr_prior=1e-3
 prior-current_state   $SF sf.prior_select=current_state
 init-previous         $SF sf.init_from=previous
-gpi_scope-all         $FG sf.gpi_scope=all
-loss-mean             $FG sf.loss_scale=mean
-loss-sum              $FG sf.loss_scale=sum
-loss-double_sum       $FG sf.loss_scale=double_sum
-loss-mean_actions     $FG sf.loss_scale=mean_actions
+gpi_scope-all         $FG gpi.scope=all
+loss-mean             $FG loss.scale=mean
+loss-sum              $FG loss.scale=sum
+loss-double_sum       $FG loss.scale=double_sum
+loss-mean_actions     $FG loss.scale=mean_actions
 next-current-own      $FG sf.next_action_current=own
 next-prior-gpi        $SF sf.next_action_prior=gpi
 next-prior-own_mean   $FG sf.next_action_prior=own_mean
 tie-random            $SF gpi.tie=random net.init=zeros
 tie-hull              $SF gpi.tie=hull net.init=zeros
 tie-first             $SF gpi.tie=first net.init=zeros
-tie-random-hard       four_rooms --methods sfrql $MAP net.init=zeros gpi.tie=random sf.target_mode=hard sf.target_period=7
+tie-random-hard       four_rooms --methods sfrql $MAP net.init=zeros gpi.tie=random target.mode=hard target.period=7
 
 reward-known          $SF reward.model=known
-reward-known-xi       $SF reward.model=known sf.representation=xi env.step_cost=0.01
+reward-known-xi       $SF reward.model=known representation=xi env.step_cost=0.01
 reward-lms            $FG reward.model=linear_lms
 reward-rls            $FG reward.model=linear_rls
 reward-rls-forgetting $FG reward.model=linear_rls reward.forgetting=0.99
-reward-mlp            $FG reward.model=mlp sf.representation=xi
+reward-mlp            $FG reward.model=mlp representation=xi
 slip                  four_rooms $MAP env.slip=0.2
 step-cost             $FG env.step_cost=0.01
 buffer-reset          $SF train.buffer_reset_on_task=true
@@ -98,23 +98,23 @@ avg-pivots            $AVERAGE avg.n=5 avg.pivots=4 env.slip=0.2
 avg-current           $AVERAGE avg.n=5 avg.pivots=1 avg.pivot_source=current env.slip=0.2
 avg-own_mean          $AVERAGE avg.n=5 avg.next_action=own_mean env.slip=0.2
 avg-policy_c_at_mean  $AVERAGE avg.n=5 avg.next_action=policy_c_at_mean env.slip=0.2
-avg-semi              $AVERAGE avg.n=5 sf.grad_mix=0 sf.target_mode=hard sf.target_period=7 env.slip=0.2
-avg-mix-split         $AVERAGE avg.n=4 avg.estimator=split sf.grad_mix=0.5 env.slip=0.2
-avg-xi                $AVERAGE avg.n=5 sf.representation=xi env.slip=0.2
+avg-semi              $AVERAGE avg.n=5 gradient.kind=semi target.mode=hard target.period=7 env.slip=0.2
+avg-mix-split         $AVERAGE avg.n=4 avg.estimator=split gradient.kind=mix gradient.eta=0.5 env.slip=0.2
+avg-xi                $AVERAGE avg.n=5 representation=xi env.slip=0.2
 avg-wraps             $AVERAGE avg.n=3 train.buffer_capacity=200
 avg-reset             averaging $SLIPS $MAP train.buffer_reset_on_task=true
 avg-grid              point_maze --methods fg-sfrql-average $MUJOCO avg.n=3 avg.key=grid avg.grid_pitch=0.5
 
-dqn-double            four_rooms --methods dqn $MAP dqn.double=true sf.target_mode=hard dqn.target_period=7
-dqn-polyak            four_rooms --methods dqn $MAP sf.target_mode=polyak sf.polyak=0.05
-dqn-double-polyak     four_rooms --methods dqn $MAP dqn.double=true sf.target_mode=polyak sf.polyak=0.05
-dqn-hard              four_rooms --methods dqn $MAP sf.target_mode=hard dqn.target_period=7
+dqn-double            four_rooms --methods dqn $MAP target.double=true target.mode=hard target.period=7
+dqn-polyak            four_rooms --methods dqn $MAP target.mode=polyak target.polyak=0.05
+dqn-double-polyak     four_rooms --methods dqn $MAP target.double=true target.mode=polyak target.polyak=0.05
+dqn-hard              four_rooms --methods dqn $MAP target.mode=hard target.period=7
 dqn-shared            $DQN dqn.per_task=false
 dqn-onehot            $DQN dqn.per_task=false dqn.task_input=onehot
 dqn-w                 $DQN dqn.per_task=false dqn.task_input=w
 dqn-w-relabel         $DQN dqn.per_task=false dqn.task_input=w dqn.relabel=true train.buffer_reset_on_task=false
 dqn-relabel           $DQN dqn.relabel=true train.buffer_reset_on_task=false
-dqn-mix               four_rooms --methods fg-dqn $MAP sf.grad_mix=0.5
+dqn-mix               four_rooms --methods fg-dqn $MAP gradient.kind=mix gradient.eta=0.5
 dqn-tie-random        $DQN gpi.tie=random net.init=zeros
 dqn-tie-hull          $DQN gpi.tie=hull net.init=zeros
 

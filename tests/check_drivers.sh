@@ -194,7 +194,7 @@ refuse "nope" averaging --out new --cells slip0.1,nope
 refuse "nope" dial --out new --over rate --arms semi,nope
 refuse "nope" dial --out new --over nope
 refuse "compat" gradient_ablation --out new --cells A0 --preset compat
-refuse "cell A0" gradient_ablation --out new --cells A0 --set sf.target_mode=none
+refuse "cell A0" gradient_ablation --out new --cells A0 --set target.mode=none
 refuse "'file'" "${one[@]}" --out file
 refuse "file/below" "${one[@]}" --out file/below
 refuse "/proc/none" "${one[@]}" --out /proc/none
@@ -229,8 +229,8 @@ same seeds/four_rooms/fg-sfrql/seed-0 runs/four_rooms/fg-sfrql/seed-0
 for cell in B0:sfrql B1:fg-sfrql; do
     driver gradient_ablation --cells ${cell%:*} --methods ${cell#*:} --print-config >${cell%:*}.json
 done
-[ "$(diff B0.json B1.json | grep -c '^<')" = 2 ] && grep -q '"sf.grad_mix": 0,' B0.json &&
-    grep -q '"sf.grad_mix": 1,' B1.json || fail "B0 and B1: $(diff B0.json B1.json)"
+[ "$(diff B0.json B1.json | grep -c '^<')" = 2 ] && grep -q '"gradient.kind": "semi",' B0.json &&
+    grep -q '"gradient.kind": "full",' B1.json || fail "B0 and B1: $(diff B0.json B1.json)"
 
 print_again() { # DRIVER RUN ARGS...
     driver "$1" "${@:3}" --print-config >printed.json 2>log || fail "$1: $(cat log)"

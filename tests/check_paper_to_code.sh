@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$FGSF_SOURCE"
 doc=docs/paper-to-code.md
-table=src/config_table.c
+table=(src/config_table.c envs/*.c)
 wrong=0
 
 complain() {
@@ -22,10 +22,10 @@ is_function() { # name file...
 
 check_key() { # key=value
     local key=${1%%=*} value=${1#*=}
-    grep -qF "\"$key\"," "$table" || complain "no key $key"
+    grep -qF "\"$key\"," "${table[@]}" || complain "no key $key"
     if [ "$value" != "$1" ] && ! grep -qE "^(true|false|[0-9.e-]+)$" <<< "$value" &&
         ! awk -v key="\"$key\"," 'index($0, key) { on = 1 } on { print } on && /}?\),?$/ { exit }' \
-            "$table" | grep -qE "[\"|]$value[\"|]"; then
+            "${table[@]}" | grep -qE "[\"|]$value[\"|]"; then
         complain "key $key has no choice $value"
     fi
 }
@@ -40,7 +40,7 @@ while IFS= read -r line; do
             [ -e "$word" ] || complain "no file $word"
             file=$word
             ;;
-        method=* | preset=* | *.*) check_key "$word" ;;
+        method=* | preset=* | representation* | *.*) check_key "$word" ;;
         fgsf_*) is_function "$word" src/*.c envs/*.c || complain "no function $word" ;;
         paper) ;; # a preset
         *) is_function "$word" ${file:-src/*.c} || complain "no function $word in ${file:-src}" ;;

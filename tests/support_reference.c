@@ -37,25 +37,55 @@ static double activation_slope(const fgsf_network_shape *shape, double z) {
     return shape->activation == FGSF_SILU ? sigmoid * (1.0 + z * (1.0 - sigmoid)) : z > 0.0;
 }
 
+// One linear layer: where its weights and biases stand in the flat layout.
+typedef struct reference_layer {
+    int in, out;
+    size_t weights, biases;
+} reference_layer;
+
+// The layers of a multi-layer perceptron without normalisation; returns how many. Places are taken
+// from the library's list of parameters by name.
+static int list_layers(const fgsf_network_shape *shape, reference_layer *layers) {
+    fgsf_parameters *all = calloc(1, sizeof *all);
+    int count = 0;
+    if (!all) abort();
+    fgsf_network_list(shape, all);
+    for (int i = 0; i < all->count; i++) {
+        const fgsf_parameter *p = &all->list[i];
+        int l = -1, end = 0;
+        if (sscanf(p->name, "layers.%d.weight%n", &l, &end) == 1 && end && !p->name[end]) {
+            layers[l] = (reference_layer){.in = p->columns, .out = p->rows, .weights = p->offset};
+            count = l + 1;
+        } else if (sscanf(p->name, "layers.%d.bias%n", &l, &end) == 1 && end && !p->name[end]) {
+            layers[l].biases = p->offset;
+        } else {
+            fprintf(stderr, "the reference knows no parameter '%s'\n", p->name);
+            abort();
+        }
+    }
+    free(all);
+    return count;
+}
+
 // The pre-activations z[l] (layers[l].out) of one state and the inputs h[l] (layers[l].in) of every
 // layer, in one block of memory.
 typedef struct pass {
     int num_layers;
-    fgsf_layer layers[MAX_LAYERS];
+    reference_layer layers[MAX_LAYERS];
     double *h[MAX_LAYERS], *z[MAX_LAYERS];
     double *memory;
 } pass;
 
 static pass run_pass(const fgsf_network_shape *shape, const double *theta, const float *s) {
     pass p = {0};
-    p.num_layers = fgsf_network_layers(shape, p.layers);
+    p.num_layers = list_layers(shape, p.layers);
     size_t total = 0;
     for (int l = 0; l < p.num_layers; l++) {
         total += (size_t)(p.layers[l].in + p.layers[l].out);
     }
     double *next = p.memory = reference_zeros(total);
     for (int l = 0; l < p.num_layers; l++) {
-        const fgsf_layer *layer = &p.layers[l];
+        const reference_layer *layer = &p.layers[l];
         p.h[l] = next;
         p.z[l] = next += layer->in;
         next += layer->out;
@@ -83,7 +113,7 @@ double reference_forward(const fgsf_network_shape *shape, const double *theta, c
             margin = fmin(margin, fabs(p.z[l][o]));
         }
     }
-    const fgsf_layer *last = &p.layers[p.num_layers - 1];
+    const reference_layer *last = &p.layers[p.num_layers - 1];
     memcpy(x, p.z[p.num_layers - 1], (size_t)last->out * sizeof *x);
     free(p.memory);
     return margin;
@@ -96,7 +126,7 @@ void reference_backward(const fgsf_network_shape *shape, const double *theta, co
     double *dz = reference_zeros(outputs);
     memcpy(dz, dx, outputs * sizeof *dz);
     for (int l = p.num_layers - 1; l >= 0; l--) {
-        const fgsf_layer *layer = &p.layers[l];
+        const reference_layer *layer = &p.layers[l];
         double *dh = reference_zeros((size_t)layer->in);
         for (int o = 0; o < layer->out; o++) {
             size_t row = layer->weights + (size_t)o * (size_t)layer->in;
@@ -305,10 +335,10 @@ void reference_differences(const fgsf_bellman_params *params, const fgsf_batch *
     double *moved = reference_zeros(size);
     memcpy(moved, theta, size * sizeof *moved);
     memset(gradient, 0, size * sizeof *gradient);
-    fgsf_layer layers[MAX_LAYERS];
-    int num_layers = fgsf_network_layers(&params->shape, layers);
+    reference_layer layers[MAX_LAYERS];
+    int num_layers = list_layers(&params->shape, layers);
     for (int l = 0; l < 2 * num_layers; l++) {
-        const fgsf_layer *layer = &layers[l / 2];
+        const reference_layer *layer = &layers[l / 2];
         bool biases = l % 2;
         size_t from = biases ? layer->biases : layer->weights;
         size_t count = (size_t)layer->out * (biases ? params->shape.bias : (size_t)layer->in);

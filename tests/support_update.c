@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fgsf/envs.h"
 #include "support_assert.h"
 
 #define TRANSITIONS 40
@@ -30,6 +31,7 @@ static void apply_settings(fgsf_config *cfg, const char *settings) {
 
 static fgsf_config configure(const char *preset, const char *method, const char *settings) {
     fgsf_config cfg;
+    require(fgsf_envs_register());
     require(fgsf_config_resolve("four_rooms", preset, method, &cfg));
     // A large Adam epsilon keeps a step from depending on the sign of gradients that are rounding.
     apply_settings(&cfg, "env.num_tasks=3 train.batch_size=6 train.steps_per_task=100 "
@@ -62,7 +64,7 @@ static void fill_replay(world *w, fgsf_rng *rng) {
             .action = (int32_t)fgsf_rng_below(rng, (uint64_t)spec->num_actions),
             .event = xi ? (int32_t)fgsf_rng_below(rng, (uint64_t)w->t->agent->shape.features) : -1,
             .task = (int32_t)fgsf_rng_below(rng, WORLD_TASKS)};
-        require(fgsf_replay_add(w->t->replay, &t));
+        require(fgsf_replay_add(w->t->learner->replay, &t));
         require(fgsf_replay_add(w->mirror, &t));
     }
 }
@@ -72,25 +74,20 @@ static void fill_policies(world *w, fgsf_rng *rng) {
     fgsf_agent *agent = w->t->agent;
     const fgsf_config *cfg = &w->t->cfg;
     size_t size = fgsf_network_flat_size(&agent->shape);
-    fgsf_optimizer_params params = {.kind = (enum fgsf_opt_kind)cfg->opt.kind,
-                                    .beta1 = cfg->opt.beta1,
-                                    .beta2 = cfg->opt.beta2,
-                                    .eps = cfg->opt.eps,
-                                    .clip = cfg->opt.grad_clip,
-                                    .rm_k0 = cfg->opt.rm_k0,
-                                    .rm_power = cfg->opt.rm_power};
     for (int k = 0; k < w->num_policies; k++) {
         twin *p = &w->policies[k];
         fgsf_network_init(agent->nets[k], FGSF_UNIFORM_FAN_IN, rng);
         p->theta = reference_parameters(agent->nets[k]);
         p->start = reference_parameters(agent->nets[k]);
-        if (w->t->students[k].target) {
-            fgsf_network_init(w->t->students[k].target, FGSF_UNIFORM_FAN_IN, rng);
-            p->target = reference_parameters(w->t->students[k].target);
+        if (w->t->learner->training[k].target) {
+            fgsf_network_init(w->t->learner->training[k].target, FGSF_UNIFORM_FAN_IN, rng);
+            p->target = reference_parameters(w->t->learner->training[k].target);
         }
-        p->opt = reference_optimizer_create(&params, size);
+        p->opt = reference_optimizer_create(&cfg->learner.opt, size);
     }
-    for (int i = 0; i < WORLD_TASKS * agent->shape.features && !fgsf_config_is_dqn(cfg); i++) {
+    for (int i = 0;
+         i < WORLD_TASKS * agent->shape.features && cfg->learner.agent.representation != FGSF_Q;
+         i++) {
         agent->rho[i] = (float)fgsf_rng_normal(rng);
     }
 }
@@ -105,17 +102,17 @@ world *world_create(const char *preset, const char *method, const char *settings
     require(fgsf_trainer_add_tasks(w->t, WORLD_TASKS));
     w->task = task;
     w->num_policies = w->t->agent->num_policies;
-    fgsf_replay_params params = {.capacity = cfg.train.buffer_capacity,
+    fgsf_replay_params params = {.capacity = cfg.learner.buffer_capacity,
                                  .state_size = w->t->spec.state_size,
                                  .num_features = w->t->spec.num_features,
-                                 .indexed = cfg.avg.n > 1,
-                                 .key = (enum fgsf_key_mode)cfg.avg.key,
-                                 .grid_pitch = cfg.avg.grid_pitch};
+                                 .indexed = cfg.learner.avg.n > 1,
+                                 .key = cfg.learner.avg.key,
+                                 .grid_pitch = cfg.learner.avg.grid_pitch};
     require(fgsf_replay_create(&params, &w->mirror));
     fgsf_rng rng = fgsf_rng_make((uint64_t)cfg.seed + 7, FGSF_STREAM_INIT);
     fill_policies(w, &rng);
     fill_replay(w, &rng);
-    w->rng = w->t->replay_rng;
+    w->rng = w->t->learner->replay_rng;
     return w;
 }
 
@@ -133,13 +130,13 @@ void world_free(world *w) {
 
 void world_sample(world *w, int least) {
     const fgsf_config *cfg = &w->t->cfg;
-    int n = (int)cfg->avg.n, wanted = WORLD_BATCH;
+    int n = (int)cfg->learner.avg.n, wanted = WORLD_BATCH;
     int64_t slots[WORLD_BATCH];
-    if (n > 1 && cfg->avg.pivots > 0) {
-        wanted = (int)cfg->avg.pivots;
+    if (n > 1 && cfg->learner.avg.pivots > 0) {
+        wanted = (int)cfg->learner.avg.pivots;
     }
     for (int b = 0; b < wanted; b++) {
-        bool current = n > 1 && cfg->avg.pivot_source == FGSF_PIVOT_CURRENT;
+        bool current = n > 1 && cfg->learner.avg.pivot_source == FGSF_PIVOT_CURRENT;
         slots[b] = current ? TRANSITIONS - 1 : (int64_t)fgsf_rng_below(&w->rng, TRANSITIONS);
     }
     w->num_pairs = 0;
@@ -147,7 +144,7 @@ void world_sample(world *w, int least) {
         drawn *pair = &w->pairs[w->num_pairs];
         *pair = (drawn){.slot = slots[b], .matches = {slots[b]}, .count = 1};
         if (n > 1) {
-            bool replace = cfg->avg.shortfall == FGSF_SHORTFALL_REPLACE;
+            bool replace = cfg->learner.avg.shortfall == FGSF_SHORTFALL_REPLACE;
             pair->count =
                 fgsf_replay_matching(w->mirror, &w->rng, slots[b], n, replace, pair->matches);
         }
@@ -166,7 +163,7 @@ fgsf_transition world_match(const world *w, int pair, int p) {
 // The encoded state as the network sees it, in the eyes of `task`.
 static void write_input(const world *w, int task, const float *state, float *input) {
     const fgsf_agent *agent = w->t->agent;
-    int size = agent->spec.state_size, extra = agent->shape.input - size;
+    int size = w->t->spec.state_size, extra = agent->shape.input - size;
     memcpy(input, state, (size_t)size * sizeof *input);
     for (int k = 0; k < extra; k++) { // the one-hot of the task
         input[size + k] = k == task ? 1.0f : 0.0f;
@@ -229,9 +226,9 @@ static void write_y(const world *w, const fgsf_transition *t, float *y) {
     double weights[8];
     if (w->t->agent->set) {
         for (int f = 0; f < features; f++) y[f] = f == t->event ? 1.0f : 0.0f;
-    } else if (!fgsf_config_is_dqn(cfg)) {
+    } else if (cfg->learner.agent.representation != FGSF_Q) {
         memcpy(y, t->phi, (size_t)d * sizeof *y);
-    } else if (cfg->dqn.relabel) {
+    } else if (cfg->learner.relabel) {
         w->t->envs[0]->def->task_weights(w->t->envs[0], w->task, weights);
         double sum = 0.0;
         for (int k = 0; k < d; k++) sum += weights[k] * t->phi[k];
@@ -243,9 +240,9 @@ static void write_y(const world *w, const fgsf_transition *t, float *y) {
 
 static void write_pick(const world *w, const pick *p, int j, arrays *out) {
     size_t input = (size_t)w->t->agent->shape.input, features = (size_t)w->t->agent->shape.features;
-    int n = (int)w->t->cfg.avg.n;
+    int n = (int)w->t->cfg.learner.avg.n;
     fgsf_transition pivot = world_pivot(w, p->pair);
-    int seen_as = w->t->cfg.dqn.relabel ? w->task : pivot.task;
+    int seen_as = w->t->cfg.learner.relabel ? w->task : pivot.task;
     write_input(w, seen_as, pivot.s, out->s + (size_t)j * input);
     out->a[j] = pivot.action;
     out->weight[j] = (float)p->weight;
@@ -262,7 +259,7 @@ static void write_pick(const world *w, const pick *p, int j, arrays *out) {
 
 void world_update(world *w, const recipe *r, int k, const pick *picks, int count,
                   double denominator, double lr) {
-    const fgsf_config *cfg = &w->t->cfg;
+    const fgsf_learner_params *cfg = &w->t->cfg.learner;
     static arrays in; // too large for some stacks
     twin *p = &w->policies[k];
     fgsf_bellman_params params = {.shape = w->t->agent->shape,
@@ -283,8 +280,8 @@ void world_update(world *w, const recipe *r, int k, const pick *picks, int count
     reference_optimizer_step(&p->opt, p->theta, gradient, lr);
     free(gradient);
     p->updates++;
-    bool hard = cfg->sf.target_mode == FGSF_TARGET_HARD && p->updates % cfg->sf.target_period == 0;
-    double rate = cfg->sf.target_mode == FGSF_TARGET_POLYAK ? cfg->sf.polyak : hard ? 1.0 : 0.0;
+    bool hard = cfg->target.mode == FGSF_TARGET_HARD && p->updates % cfg->target.period == 0;
+    double rate = cfg->target.mode == FGSF_TARGET_POLYAK ? cfg->target.polyak : hard ? 1.0 : 0.0;
     for (size_t i = 0; p->target && i < p->opt.size; i++) {
         p->target[i] += rate * (p->theta[i] - p->target[i]);
     }
@@ -292,7 +289,7 @@ void world_update(world *w, const recipe *r, int k, const pick *picks, int count
 
 fgsf_status world_learn(world *w) {
     w->learned = (fgsf_learned){0};
-    return fgsf_learner_step(w->t->learner, w->task, &w->learned);
+    return fgsf_learner_learn(w->t->learner, w->task, &w->learned);
 }
 
 static double difference(const fgsf_network *net, const double *truth, size_t size) {
@@ -309,7 +306,8 @@ double world_error(const world *w) {
         const twin *p = &w->policies[k];
         worst = worse(worst, difference(w->t->agent->nets[k], p->theta, p->opt.size));
         if (p->target) {
-            worst = worse(worst, difference(w->t->students[k].target, p->target, p->opt.size));
+            worst =
+                worse(worst, difference(w->t->learner->training[k].target, p->target, p->opt.size));
         }
     }
     return worst;

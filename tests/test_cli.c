@@ -8,6 +8,7 @@
 #include "../experiments/common/cli.c"
 #include "../experiments/common/jobs.c"
 #include "../experiments/common/keys.c"
+#include "../experiments/common/plugins.c"
 #include "../experiments/common/progress.c"
 #include "../experiments/common/say.c"
 #include "support_assert.h"
@@ -28,7 +29,7 @@ fgsf_status fgsf_devices_check(FILE *out, const char *name) {
 static const char *layout;
 static const char *const some_methods[] = {"sfrql", "fg-sfrql", NULL};
 static const fgsf_cli_flag own_flags[] = {{"--layout", "NAME", "which maze", &layout}};
-static const fgsf_setting own_smoke[] = {{NULL, NULL, "train.batch_size", "16"}};
+static const fgsf_setting own_smoke[] = {{NULL, "train.batch_size", "16"}};
 static const fgsf_cli_spec spec = {.program = "four_rooms",
                                    .summary = "A test.",
                                    .env = "four_rooms",
@@ -186,7 +187,7 @@ TEST bad_input_is_one_line_that_names_it(void) {
 
 TEST contradictions_are_named_with_the_method(void) {
     ASSERT_EQ(FGSF_CLI_BAD, run_line("--set reward.model=mlp", resolve_first));
-    ASSERT(strstr(printed[1], "four_rooms: sfrql: sf.representation=psi with reward.model=mlp"));
+    ASSERT(strstr(printed[1], "four_rooms: sfrql: representation=psi with reward.model=mlp"));
     PASS();
 }
 
@@ -199,9 +200,9 @@ TEST later_steps_win(void) {
     snprintf(line, sizeof line, "--scale smoke --config %s --set sf.lr=0.25 --seeds 4,", path);
     ASSERT_EQm(printed[1], 0, run_line(line, resolve_first));
     unlink(path);
-    ASSERT_EQ(0.25, resolved.sf.lr);
+    ASSERT_EQ(0.25, resolved.learner.lr);
     ASSERT_EQ(50, resolved.train.log_every);
-    ASSERT_EQ(8, resolved.train.batch_size);
+    ASSERT_EQ(8, resolved.learner.batch_size);
     ASSERT_EQ(1000, resolved.train.steps_per_task);
     ASSERT_EQ(4, resolved.seed);
     PASS();
@@ -235,6 +236,16 @@ TEST a_printed_configuration_reproduces_the_run(void) {
     PASS();
 }
 
+// Whether the last call printed the keys of every environment.
+static bool printed_env_keys(void) {
+    bool all = true;
+    for (int e = 0; fgsf_env_def_at(e); e++) {
+        const fgsf_env_def *def = fgsf_env_def_at(e);
+        for (int k = 0; k < def->num_keys; k++) all = all && strstr(printed[0], def->keys[k].name);
+    }
+    return all && fgsf_env_def_at(0);
+}
+
 TEST help_and_keys_cover_everything(void) {
     size_t count = 0;
     const fgsf_key *keys = fgsf_config_keys(&count);
@@ -243,8 +254,10 @@ TEST help_and_keys_cover_everything(void) {
     ASSERT(strstr(printed[0], "--layout NAME"));
     ASSERT_EQ(0, run_line("--list-keys", NULL));
     for (size_t i = 0; i < count; i++) ASSERT(strstr(printed[0], keys[i].name));
+    ASSERT(printed_env_keys());
     ASSERT_EQ(0, run_line("--list-keys=markdown", NULL));
     for (size_t i = 0; i < count; i++) ASSERT(strstr(printed[0], keys[i].name));
+    ASSERT(printed_env_keys());
     PASS();
 }
 

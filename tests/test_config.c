@@ -11,6 +11,8 @@
 #include "config_expected.h"
 #include "fgsf/config.h"
 #include "fgsf/env.h"
+#include "fgsf/envs.h"
+#include "four_rooms.h"
 #include "support_assert.h"
 
 static const char *const methods[] = {"dqn",
@@ -34,7 +36,7 @@ static const char *const defaults[][2] = {
     {"net.bias", "true"},
     {"opt.rm_k0", "1000"},
     {"opt.rm_power", "0.75"},
-    {"sf.polyak", "0.005"},
+    {"target.polyak", "0.005"},
     {"sf.xi_max_centers", "64"},
     {"sf.xi_center_threshold", "0.05"},
     {"sf.xi_bins", "8"},
@@ -42,25 +44,40 @@ static const char *const defaults[][2] = {
     {"avg.key", "exact"},
     {"avg.grid_pitch", "0.05"},
     {"env.slip", "0"},
-    {"env.goal_in_state", "true"},
-    {"env.goal_noise", "0"},
-    {"env.terminate_on_goal", "false"},
-    {"env.reacher_dynamics", "bullet"},
-    {"env.reacher_target_in_state", "false"},
-    {"env.reacher_lag", "false"},
     {"eval.horizon", "100"},
     {"reward.alpha_w", "0.5"},
     {"seed", "0"},
 };
 
-static fgsf_config made(const char *preset, const char *method) {
+// Defaults of the environments' own keys, in clean.
+static const char *const env_defaults[][3] = {
+    {"four_rooms", "env.map", ""},
+    {"four_rooms", "env.step_cost", "0"},
+    {"point_maze", "env.map", ""},
+    {"point_maze", "env.layout", "umaze"},
+    {"point_maze", "env.goals", ""},
+    {"point_maze", "env.listed_goals", "false"},
+    {"point_maze", "env.goal_in_state", "true"},
+    {"point_maze", "env.goal_noise", "0"},
+    {"point_maze", "env.terminate_on_goal", "false"},
+    {"reacher", "env.goals", ""},
+    {"reacher", "env.reacher_dynamics", "bullet"},
+    {"reacher", "env.reacher_target_in_state", "false"},
+    {"reacher", "env.reacher_lag", "false"},
+};
+
+static fgsf_config made_for(const char *env, const char *preset, const char *method) {
     fgsf_config cfg;
     memset(&cfg, 0, sizeof cfg);
-    if (fgsf_config_resolve(NULL, preset, method, &cfg) != FGSF_OK) {
+    if (fgsf_config_resolve(env, preset, method, &cfg) != FGSF_OK) {
         fprintf(stderr, "resolve: %s\n", fgsf_last_error());
         abort();
     }
     return cfg;
+}
+
+static fgsf_config made(const char *preset, const char *method) {
+    return made_for(NULL, preset, method);
 }
 
 static const char *value_of(const fgsf_config *cfg, const char *key) {
@@ -85,7 +102,7 @@ TEST every_cell_of_the_specification(void) {
             }
         }
     }
-    ASSERT_EQ_FMT(519, cells, "%d");
+    ASSERT_EQ_FMT(540, cells, "%d");
     PASS();
 }
 
@@ -94,7 +111,13 @@ TEST defaults_of_the_other_keys(void) {
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
         ASSERT_STR_EQm(defaults[i][0], defaults[i][1], value_of(&cfg, defaults[i][0]));
     }
+    for (size_t i = 0; i < sizeof env_defaults / sizeof *env_defaults; i++) {
+        if (!fgsf_env_def_find(env_defaults[i][0])) continue;
+        cfg = made_for(env_defaults[i][0], "clean", "fg-sfrql");
+        ASSERT_STR_EQm(env_defaults[i][1], env_defaults[i][2], value_of(&cfg, env_defaults[i][1]));
+    }
     if (fgsf_config_resolve("point_maze", "compat", "sfrql", &cfg) == FGSF_OK) {
+        ASSERT_STR_EQ("true", value_of(&cfg, "env.listed_goals"));
         ASSERT_STR_EQ("0.25", value_of(&cfg, "env.goal_noise"));
         ASSERT_STR_EQ("true", value_of(&cfg, "env.terminate_on_goal"));
         ASSERT_STR_EQ("200", value_of(&cfg, "eval.horizon"));
@@ -105,13 +128,13 @@ TEST defaults_of_the_other_keys(void) {
     PASS();
 }
 
-TEST clean_pairs_differ_in_grad_mix_alone(void) {
+TEST clean_pairs_differ_in_the_gradient_alone(void) {
     const char *pairs[][2] = {{"sfrql", "fg-sfrql"}, {"dqn", "fg-dqn"}};
     for (int i = 0; i < 2; i++) {
         fgsf_config a = made("clean", pairs[i][0]), b = made("clean", pairs[i][1]);
-        ASSERT_EQ(0.0, a.sf.grad_mix);
-        ASSERT_EQ(1.0, b.sf.grad_mix);
-        a.sf.grad_mix = 1;
+        ASSERT_EQ(FGSF_SEMI, a.learner.gradient.kind);
+        ASSERT_EQ(FGSF_FULL, b.learner.gradient.kind);
+        a.learner.gradient.kind = FGSF_FULL;
         a.method = b.method;
         ASSERT_EQ(fgsf_config_hash(&a), fgsf_config_hash(&b));
     }
@@ -149,10 +172,10 @@ TEST sizes_come_from_the_environment(void) {
                 ASSERT_STR_EQ(sizes[i].env, cfg.env.name);
                 ASSERT_EQ(sizes[i].steps, cfg.train.steps_per_task);
                 ASSERT_EQ(sizes[i].tasks, cfg.env.num_tasks);
-                ASSERT_EQ(sizes[i].batch, cfg.train.batch_size);
-                ASSERT_EQ(200000, cfg.train.buffer_capacity);
+                ASSERT_EQ(sizes[i].batch, cfg.learner.batch_size);
+                ASSERT_EQ(200000, cfg.learner.buffer_capacity);
                 ASSERT_EQ(200, cfg.train.horizon);
-                ASSERT_EQ(0.95, cfg.train.gamma);
+                ASSERT_EQ(0.95, cfg.learner.gamma);
                 ASSERT_EQ(0.6, cfg.explore.epsilon);
             }
         }
@@ -162,12 +185,12 @@ TEST sizes_come_from_the_environment(void) {
 
 TEST later_steps_win(void) {
     fgsf_config cfg = made("compat", "dqn");
-    ASSERT_EQ(0.0, cfg.opt.grad_clip); // method over default
-    ASSERT_EQ(0.03, cfg.eval.epsilon); // preset over default
+    ASSERT_EQ(0.0, cfg.learner.opt.clip); // method over default
+    ASSERT_EQ(0.03, cfg.eval.epsilon);    // preset over default
     ASSERT_EQ(FGSF_OK,
               fgsf_config_parse(&cfg, "{\"eval.epsilon\": 0.5, \"opt\": {\"eps\": 1}}", "f"));
     ASSERT_EQ(0.5, cfg.eval.epsilon);
-    ASSERT_EQ(1.0, cfg.opt.eps);
+    ASSERT_EQ(1.0, cfg.learner.opt.eps);
     ASSERT_EQ(FGSF_OK, fgsf_config_set(&cfg, "eval.epsilon", "0.25", "--set"));
     ASSERT_EQ(0.25, cfg.eval.epsilon);
     PASS();
@@ -180,11 +203,13 @@ static bool says(const char *part) {
 }
 
 TEST unknown_names_are_errors_with_a_suggestion(void) {
-    fgsf_config cfg = made("clean", "fg-sfrql"), before = cfg;
-    static const char *const wrong[][2] = {{"sf.gradmix", "sf.grad_mix"},
-                                           {"grad_mix", "sf.grad_mix"},
-                                           {"train.batch", "train.batch_size"},
-                                           {"dqn.doubel", "dqn.double"},
+    fgsf_config cfg = made_for("four_rooms", "clean", "fg-sfrql"), before = cfg;
+    static const char *const wrong[][2] = {{"gradient.knd", "'gradient.kind'"},
+                                           {"eta", "'gradient.eta'"},
+                                           {"train.batch", "'train.batch_size'"},
+                                           {"target.doubel", "'target.double'"},
+                                           {"step_cost", "'env.step_cost'"},
+                                           {"env.goal_noise", "unknown key"},
                                            {"SF.LR", ""}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_set(&cfg, wrong[i][0], "1", "--set"));
@@ -201,6 +226,52 @@ TEST unknown_names_are_errors_with_a_suggestion(void) {
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_resolve(NULL, "clean", "ppo", &cfg));
     ASSERT(says("fg-sfrql"));
     ASSERT_EQ(0, memcmp(&cfg, &before, sizeof cfg));
+    PASS();
+}
+
+// Keys that had another name once: the message says the new one.
+TEST renamed_keys_say_their_new_name(void) {
+    static const char *const old[][2] = {
+        {"sf.grad_mix", "gradient.kind=semi, full, or mix with gradient.eta"},
+        {"sf.target_mode", "target.mode"},
+        {"sf.target_period", "target.period"},
+        {"dqn.target_period", "target.period"},
+        {"sf.polyak", "target.polyak"},
+        {"dqn.double", "target.double"},
+        {"sf.loss_scale", "loss.scale"},
+        {"sf.gpi_scope", "gpi.scope"},
+        {"sf.representation", "representation"},
+    };
+    fgsf_config cfg = made("clean", "fg-sfrql"), before = cfg;
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++) {
+        char message[160], json[80];
+        snprintf(message, sizeof message, "key '%s' is now %s", old[i][0], old[i][1]);
+        ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_set(&cfg, old[i][0], "1", "--set"));
+        ASSERT(says("--set") && says(message));
+        snprintf(json, sizeof json, "{\"%s\": 1}", old[i][0]);
+        ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_parse(&cfg, json, "my.json"));
+        ASSERT(says("my.json") && says(message));
+        ASSERT_EQ(0, memcmp(&cfg, &before, sizeof cfg));
+    }
+    PASS();
+}
+
+// Another environment has other keys: its defaults come with it.
+TEST the_name_of_the_environment_decides_its_keys(void) {
+    fgsf_config cfg = made_for("four_rooms", "clean", "fg-sfrql");
+    ASSERT_OK(fgsf_config_set(&cfg, "env.step_cost", "0.5", "--set"));
+    ASSERT_OK(fgsf_config_set(&cfg, "env.name", "four_rooms", "--set")); // no other one
+    ASSERT_STR_EQ("0.5", value_of(&cfg, "env.step_cost"));
+    ASSERT_OK(fgsf_config_set(&cfg, "env.name", "", "--set"));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_set(&cfg, "env.step_cost", "1", "--set"));
+    ASSERT(says("env.step_cost"));
+    ASSERT_OK(fgsf_config_set(&cfg, "env.name", "four_rooms", "--set"));
+    ASSERT_STR_EQ("0", value_of(&cfg, "env.step_cost"));
+    // In a file it counts wherever it stands.
+    cfg = made("clean", "fg-sfrql");
+    ASSERT_OK(
+        fgsf_config_parse(&cfg, "{\"env\": {\"step_cost\": 0.25, \"name\": \"four_rooms\"}}", "f"));
+    ASSERT_STR_EQ("0.25", value_of(&cfg, "env.step_cost"));
     PASS();
 }
 
@@ -229,7 +300,7 @@ TEST bad_values_are_refused_and_change_nothing(void) {
         {"env.map", "a\nb"},     {"env.map", "\xff\xfe"},
         {"seed", "-1"},          {"seed", "9007199254740992"},
     };
-    fgsf_config cfg = made("clean", "fg-sfrql"), before = cfg;
+    fgsf_config cfg = made_for("four_rooms", "clean", "fg-sfrql"), before = cfg;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ASSERT_EQm(bad[i][1], FGSF_ERR_INVALID,
                    fgsf_config_set(&cfg, bad[i][0], bad[i][1], "--set"));
@@ -247,7 +318,7 @@ TEST bad_values_are_refused_and_change_nothing(void) {
 }
 
 TEST values_have_their_forms(void) {
-    fgsf_config cfg = made("clean", "fg-sfrql");
+    fgsf_config cfg = made_for("four_rooms", "clean", "fg-sfrql");
     static const char *const good[][3] = {
         {"net.hidden", "", ""},
         {"net.hidden", "[]", ""},
@@ -298,30 +369,41 @@ static void other_value(const fgsf_key *key, const char *current, char *text, si
     }
 }
 
+// Sets the i-th key of a configuration to another value.
+static enum greatest_test_res set_alone(const fgsf_config *before, size_t i) {
+    fgsf_config cfg = *before, back = cfg;
+    const fgsf_key *key = fgsf_config_key_at(before, i), *other;
+    char text[FGSF_TEXT_SIZE];
+    other_value(key, value_of(&cfg, key->name), text, sizeof text);
+    ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_set(&cfg, key->name, text, "--set"));
+    ASSERT(memcmp(&cfg, before, sizeof cfg) != 0);
+    ASSERT_EQm(key->name, strcmp(key->name, "seed") == 0,
+               fgsf_config_hash(&cfg) == fgsf_config_hash(before));
+    char *json = fgsf_config_to_json(&cfg);
+    ASSERT(json);
+    ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_parse(&back, json, "json"));
+    free(json);
+    ASSERT_EQ(0, memcmp(&cfg, &back, sizeof cfg));
+    // No other key moved.
+    for (size_t k = 0; (other = fgsf_config_key_at(&cfg, k)); k++) {
+        if (k == i) continue;
+        char mine[FGSF_TEXT_SIZE];
+        snprintf(mine, sizeof mine, "%s", value_of(&cfg, other->name));
+        ASSERT_STR_EQ(value_of(before, other->name), mine);
+    }
+    ASSERT(key->doc && strlen(key->doc) > 5);
+    PASS();
+}
+
 TEST each_key_can_be_set_alone_and_round_trips(void) {
-    size_t count = 0;
-    const fgsf_key *keys = fgsf_config_keys(&count);
-    for (size_t i = 0; i < count; i++) {
-        fgsf_config cfg = made("clean", "fg-sfrql"), before = cfg, back = cfg;
-        char text[FGSF_TEXT_SIZE];
-        other_value(&keys[i], value_of(&cfg, keys[i].name), text, sizeof text);
-        ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_set(&cfg, keys[i].name, text, "--set"));
-        ASSERT(memcmp(&cfg, &before, sizeof cfg) != 0);
-        ASSERT_EQm(keys[i].name, strcmp(keys[i].name, "seed") == 0,
-                   fgsf_config_hash(&cfg) == fgsf_config_hash(&before));
-        char *json = fgsf_config_to_json(&cfg);
-        ASSERT(json);
-        ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_parse(&back, json, "json"));
-        free(json);
-        ASSERT_EQ(0, memcmp(&cfg, &back, sizeof cfg));
-        // No other key moved.
-        for (size_t k = 0; k < count; k++) {
-            if (k == i) continue;
-            char mine[FGSF_TEXT_SIZE];
-            snprintf(mine, sizeof mine, "%s", value_of(&cfg, keys[k].name));
-            ASSERT_STR_EQ(value_of(&before, keys[k].name), mine);
-        }
-        ASSERT(keys[i].doc && strlen(keys[i].doc) > 5);
+    size_t common = 0;
+    fgsf_config_keys(&common);
+    for (int e = -1; e < 0 || fgsf_env_def_at(e); e++) {
+        const fgsf_env_def *def = fgsf_env_def_at(e);
+        fgsf_config cfg = made_for(def ? def->name : NULL, "clean", "fg-sfrql");
+        size_t count = 0;
+        for (; fgsf_config_key_at(&cfg, count); count++) CHECK_CALL(set_alone(&cfg, count));
+        ASSERT_EQ(common + (def ? (size_t)def->num_keys : 0), count);
     }
     PASS();
 }
@@ -331,7 +413,7 @@ TEST reals_round_trip_bit_for_bit(void) {
         0.1, 1.0 / 3, 1e-300 * 1e-10, 0.1 + 0.2, 5e-324, 2e-17, 999.9999999999999, 1e3, 0};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         fgsf_config cfg = made("clean", "dqn"), back = cfg;
-        cfg.sf.lr = values[i];
+        cfg.learner.lr = values[i];
         char *json = fgsf_config_to_json(&cfg);
         ASSERT_EQ(FGSF_OK, fgsf_config_parse(&back, json, "json"));
         free(json);
@@ -345,7 +427,7 @@ TEST reals_round_trip_bit_for_bit(void) {
 TEST numbers_ignore_the_locale(void) {
     if (!setlocale(LC_ALL, "de_DE.UTF-8")) SKIPm("no locale with a decimal comma installed");
     fgsf_config cfg = made("clean", "dqn"), back = cfg;
-    ASSERT_EQ(0.95, cfg.train.gamma);
+    ASSERT_EQ(0.95, cfg.learner.gamma);
     ASSERT_STR_EQ("0.95", value_of(&cfg, "train.gamma"));
     char *json = fgsf_config_to_json(&cfg);
     ASSERT_EQ(FGSF_OK, fgsf_config_parse(&back, json, "json"));
@@ -388,7 +470,7 @@ TEST bad_json_is_refused_whole(void) {
         {"{\"env.map\": \"a\\nb\"}", "env.map"},
         {"{\"env.map\": \"\\ud800\"}", "my.json"},
     };
-    fgsf_config cfg = made("clean", "fg-sfrql"), before = cfg;
+    fgsf_config cfg = made_for("four_rooms", "clean", "fg-sfrql"), before = cfg;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ASSERTm(bad[i].text, fgsf_config_parse(&cfg, bad[i].text, "my.json") != FGSF_OK);
         ASSERT(says("my.json"));
@@ -445,8 +527,10 @@ TEST contradictions_are_refused_with_a_reason(void) {
     } bad[] = {
         {"clean", "fg-sfrql", "reward.model=mlp", "R(E sum phi) is not E sum R(phi)"},
         {"clean", "fg-sfrql-average", "avg.estimator=split avg.n=1", "avg.n >= 2"},
-        {"clean", "fg-sfrql", "sf.target_mode=hard", "sf.grad_mix"},
-        {"compat", "sfrql", "sf.grad_mix=0.5", "sf.target_mode"},
+        {"clean", "fg-sfrql", "target.mode=hard", "gradient.kind"},
+        {"compat", "sfrql", "gradient.kind=mix gradient.eta=0.5", "target.mode"},
+        {"compat", "fg-sfrql-average", "avg.estimator=split", "into both halves"},
+        {"clean", "sfrql", "net.kind=nothing", "net.kind: no network is called 'nothing'"},
         {"compat", "dqn", "avg.n=5 env.num_tasks=2", "rewards of several tasks"},
         {"clean", "sfrql", "train.buffer_capacity=32", "train.buffer_capacity 32"},
         {"clean", "sfrql", "train.steps_per_task=10 env.num_tasks=2", "20 steps of the run"},
@@ -458,7 +542,7 @@ TEST contradictions_are_refused_with_a_reason(void) {
         {"clean", "fg-sfrql-average", "avg.n=1000 train.buffer_capacity=100", "avg.n 1000"},
         {"clean", "fg-sfrql-random", "train.buffer_reset_on_task=true", "every draw"},
         {"clean", "dqn", "tasks.schedule=random_step", "every draw"},
-        {"clean", "dqn", "dqn.double=true", "plain DQN"},
+        {"clean", "dqn", "target.double=true", "plain DQN"},
         {"clean", "dqn", "dqn.task_input=onehot", "dqn.per_task=false"},
         {"clean", "dqn", "train.buffer_reset_on_task=false env.num_tasks=2", "other tasks'"},
         {"clean", "dqn", "dqn.relabel=true", "relabel"},
@@ -479,8 +563,14 @@ TEST contradictions_are_refused_with_a_reason(void) {
         ASSERT_EQm(bad[i].settings, FGSF_ERR_INVALID, fgsf_config_validate(&cfg));
         ASSERT(says(bad[i].message));
     }
+    if (fgsf_env_def_find("reacher")) { // the environment is named
+        fgsf_config cfg = made_for("reacher", "paper", "fg-sfrql");
+        ASSERT_OK(fgsf_config_set(&cfg, "sf.xi_set", "exact", NULL));
+        ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_validate(&cfg));
+        ASSERT(says("reacher has no finite feature set"));
+    }
     fgsf_config good = made("clean", "fg-sfrql");
-    fgsf_config_set(&good, "sf.representation", "xi", NULL);
+    fgsf_config_set(&good, "representation", "xi", NULL);
     fgsf_config_set(&good, "reward.model", "mlp", NULL);
     ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_validate(&good));
     good = made("clean", "fg-dqn"); // Avrachenkov et al. average over equal (s, a)
@@ -493,21 +583,25 @@ TEST contradictions_are_refused_with_a_reason(void) {
 // A struct that someone filled by hand meets the same ranges.
 TEST validate_checks_ranges_too(void) {
     fgsf_config cfg = made("clean", "fg-sfrql");
-    cfg.train.gamma = 2;
+    cfg.learner.gamma = 2;
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_validate(&cfg));
     ASSERT(says("train.gamma"));
     cfg = made("clean", "fg-sfrql");
-    cfg.sf.lr = NAN;
+    cfg.learner.lr = NAN;
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_validate(&cfg));
     cfg = made("clean", "fg-sfrql");
-    cfg.gpi.tie = 17;
+    cfg.learner.agent.tie = 17;
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_validate(&cfg));
     cfg = made("clean", "fg-sfrql");
-    cfg.net.hidden.n = 100;
+    cfg.learner.agent.net.num_hidden = 100;
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_validate(&cfg));
     cfg = made("clean", "fg-sfrql");
-    memset(cfg.env.map, 'a', sizeof cfg.env.map);
+    memset(cfg.net_kind, 'a', sizeof cfg.net_kind);
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_validate(&cfg));
+    cfg = made_for("four_rooms", "clean", "fg-sfrql"); // its own keys, too
+    memset(((fgsf_four_rooms_params *)&cfg.env_params)->map, 'a', FGSF_TEXT_SIZE);
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_validate(&cfg));
+    ASSERT(says("env.map"));
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_validate(NULL));
     PASS();
 }
@@ -524,13 +618,16 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
+    if (fgsf_envs_register() != FGSF_OK) return 1;
     RUN_TEST(every_cell_of_the_specification);
     RUN_TEST(defaults_of_the_other_keys);
-    RUN_TEST(clean_pairs_differ_in_grad_mix_alone);
+    RUN_TEST(clean_pairs_differ_in_the_gradient_alone);
     RUN_TEST(every_preset_and_method_is_valid);
     RUN_TEST(sizes_come_from_the_environment);
     RUN_TEST(later_steps_win);
     RUN_TEST(unknown_names_are_errors_with_a_suggestion);
+    RUN_TEST(renamed_keys_say_their_new_name);
+    RUN_TEST(the_name_of_the_environment_decides_its_keys);
     RUN_TEST(bad_values_are_refused_and_change_nothing);
     RUN_TEST(values_have_their_forms);
     RUN_TEST(each_key_can_be_set_alone_and_round_trips);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fgsf/env.h"
+#include "fgsf/envs.h"
 #include "support_assert.h"
 
 #define MAX_SIZE 64
@@ -73,10 +74,10 @@ TEST sizes_are_the_papers(void) {
         ASSERT_EQ(FGSF_OK, fgsf_config_resolve(SIZES[i].env, "compat", "fg-sfrql", &cfg));
         ASSERT_EQ(SIZES[i].steps, cfg.train.steps_per_task);
         ASSERT_EQ(SIZES[i].tasks, cfg.env.num_tasks);
-        ASSERT_EQ(SIZES[i].batch, cfg.train.batch_size);
-        ASSERT(cfg.train.gamma == 0.95 && cfg.explore.epsilon == 0.6 && cfg.train.horizon == 200);
+        ASSERT_EQ(SIZES[i].batch, cfg.learner.batch_size);
+        ASSERT(cfg.learner.gamma == 0.95 && cfg.explore.epsilon == 0.6 && cfg.train.horizon == 200);
         ASSERT_EQ(i == 2 ? 200 : 100, cfg.eval.horizon);
-        ASSERT_EQ(i == 0 ? FGSF_XI_EXACT : FGSF_XI_PROTOTYPES, cfg.sf.xi_set);
+        ASSERT_EQ(i == 0 ? FGSF_XI_EXACT : FGSF_XI_PROTOTYPES, cfg.learner.agent.xi.kind);
     }
     PASS();
 }
@@ -87,7 +88,8 @@ TEST what_is_out_of_range_is_refused(void) {
     memset(&cfg, 0, sizeof cfg);
     strcpy(cfg.env.name, "five_rooms");
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_env_create(&cfg, &env));
-    ASSERT(strstr(fgsf_last_error(), "env.name: 'five_rooms' is not one of four_rooms"));
+    ASSERT(strstr(fgsf_last_error(),
+                  "env.name: no environment is called 'five_rooms'; there are four_rooms"));
     for (size_t v = 0; v < NUM_VARIANTS; v++) {
         if (!(env = make(v))) continue;
         const fgsf_env_spec *spec = fgsf_env_get_spec(env);
@@ -256,6 +258,7 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
+    if (fgsf_envs_register() != FGSF_OK) return 1;
     RUN_TEST(every_environment_resolves_in_every_preset);
     RUN_TEST(sizes_are_the_papers);
     RUN_TEST(what_is_out_of_range_is_refused);

@@ -3,49 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fgsf/agent.h"
+#include "fgsf/env.h"
+#include "fgsf/envs.h"
 #include "fgsf/feature_set.h"
 #include "support_assert.h"
 
 static const double EXACT[] = {0, 0, 0, 0.1, 1, 0, -0.5, 1}; // 4 members of 2 features
 
-static fgsf_status point_create(const fgsf_config *cfg, fgsf_env **out) {
-    *out = calloc(1, sizeof **out);
-    (*out)->spec = (fgsf_env_spec){
-        .num_tasks = 1, .num_actions = 1, .num_features = (int)cfg->env.num_tasks, .state_size = 1};
-    return FGSF_OK;
-}
-
-static void point_free(fgsf_env *env) {
-    free(env);
-}
-
-static const double *point_features(const fgsf_env *env, int *count) {
-    (void)env;
-    *count = 4;
-    return EXACT;
-}
-
-static const fgsf_env_def POINT = {.name = "point", .create = point_create, .free = point_free};
-static const fgsf_env_def FINITE = {
-    .name = "finite", .create = point_create, .free = point_free, .feature_set = point_features};
-
-// A set of `features` features (env.num_tasks tells the environment above).
-static fgsf_status make(const fgsf_env_def *def, enum fgsf_xi_set kind, int features,
-                        fgsf_config *cfg, fgsf_env **env, fgsf_feature_set **set) {
-    fgsf_status status = fgsf_config_resolve(NULL, "clean", "fg-sfrql", cfg);
-    if (status != FGSF_OK) return status;
-    cfg->sf.xi_set = kind;
-    cfg->env.num_tasks = features;
-    status = fgsf_env_create_from(def, cfg, env);
-    if (status != FGSF_OK) return status;
-    return set ? fgsf_feature_set_create(cfg, *env, set) : FGSF_OK;
+// What a learner of the preset `clean` would ask for, of a given kind.
+static fgsf_feature_set_params params_of(enum fgsf_xi_set kind, int features) {
+    fgsf_feature_set_params params = fgsf_agent_default_params().xi;
+    params.kind = kind;
+    params.num_features = features;
+    return params;
 }
 
 TEST exact_sets_know_their_members_only(void) {
-    fgsf_config cfg;
-    fgsf_env *env = NULL;
+    fgsf_feature_set_params params = params_of(FGSF_XI_EXACT, 2);
     fgsf_feature_set *set = NULL;
-    ASSERT_EQ(FGSF_OK, make(&FINITE, FGSF_XI_EXACT, 2, &cfg, &env, &set));
+    params.members = EXACT;
+    params.num_members = 4;
+    ASSERT_OK(fgsf_feature_set_create(&params, &set));
     ASSERT_EQ(4, fgsf_feature_set_size(set));
     ASSERT_EQ(4, fgsf_feature_set_count(set));
     for (int f = 0; f < 4; f++) {
@@ -71,18 +50,32 @@ TEST exact_sets_know_their_members_only(void) {
     ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_feature_set_restore(set, members, 4));
     fgsf_feature_set_free(set);
     fgsf_feature_set_free(NULL);
-    fgsf_env_free(env);
     PASS();
 }
 
-TEST an_environment_without_a_finite_set_has_no_exact_one(void) {
-    fgsf_config cfg;
-    fgsf_env *env = NULL;
+TEST there_is_no_exact_set_without_members(void) {
+    fgsf_feature_set_params params = params_of(FGSF_XI_EXACT, 2);
     fgsf_feature_set *set = NULL;
-    ASSERT_EQ(FGSF_ERR_INVALID, make(&POINT, FGSF_XI_EXACT, 2, &cfg, &env, &set));
-    ASSERT(strstr(fgsf_last_error(), "point"));
+    ASSERT_REFUSED(fgsf_feature_set_create(&params, &set), "sf.xi_set=exact: the environment has");
+    params.members = EXACT;
+    ASSERT_REFUSED(fgsf_feature_set_create(&params, &set), "sf.xi_set=exact: the environment has");
     ASSERT_EQ(NULL, set);
-    fgsf_env_free(env);
+    PASS();
+}
+
+TEST refuses_bad_parameters(void) {
+    fgsf_feature_set_params params = params_of(FGSF_XI_BINS, 0);
+    fgsf_feature_set *set = NULL;
+    ASSERT_REFUSED(fgsf_feature_set_create(&params, &set), "feature set");
+    params = params_of((enum fgsf_xi_set)3, 2);
+    ASSERT_REFUSED(fgsf_feature_set_create(&params, &set), "feature set");
+    params = params_of(FGSF_XI_BINS, 2);
+    params.bins = 0;
+    ASSERT_REFUSED(fgsf_feature_set_create(&params, &set), "sf.xi_bins");
+    params = params_of(FGSF_XI_PROTOTYPES, 2);
+    params.max_centers = 0;
+    ASSERT_REFUSED(fgsf_feature_set_create(&params, &set), "sf.xi_max_centers");
+    ASSERT_EQ(NULL, set);
     PASS();
 }
 
@@ -92,8 +85,11 @@ TEST four_rooms_has_five_members(void) {
     fgsf_feature_set *set = NULL;
     ASSERT_EQ(FGSF_OK, fgsf_config_resolve("four_rooms", "clean", "fg-sfrql", &cfg));
     ASSERT_EQ(FGSF_OK, fgsf_env_create(&cfg, &env));
-    ASSERT_EQ(FGSF_XI_EXACT, cfg.sf.xi_set);
-    ASSERT_EQ(FGSF_OK, fgsf_feature_set_create(&cfg, env, &set));
+    ASSERT_EQ(FGSF_XI_EXACT, cfg.learner.agent.xi.kind);
+    fgsf_feature_set_params params = cfg.learner.agent.xi;
+    params.num_features = fgsf_env_get_spec(env)->num_features;
+    params.members = env->def->feature_set(env, &params.num_members);
+    ASSERT_EQ(FGSF_OK, fgsf_feature_set_create(&params, &set));
     ASSERT_EQ(5, fgsf_feature_set_size(set));
     int seen[5] = {0};
     for (int f = 0; f < 5; f++) { // nothing, three objects, the goal: zero and the unit vectors
@@ -111,12 +107,10 @@ TEST four_rooms_has_five_members(void) {
 }
 
 TEST bins_cover_the_cube(void) {
-    fgsf_config cfg;
-    fgsf_env *env = NULL;
+    fgsf_feature_set_params params = params_of(FGSF_XI_BINS, 3);
     fgsf_feature_set *set = NULL;
-    ASSERT_EQ(FGSF_OK, make(&POINT, FGSF_XI_BINS, 3, &cfg, &env, NULL));
-    cfg.sf.xi_bins = 4;
-    ASSERT_EQ(FGSF_OK, fgsf_feature_set_create(&cfg, env, &set));
+    params.bins = 4;
+    ASSERT_EQ(FGSF_OK, fgsf_feature_set_create(&params, &set));
     ASSERT_EQ(64, fgsf_feature_set_size(set));
     ASSERT_EQ(64, fgsf_feature_set_count(set));
     const float *members = fgsf_feature_set_members(set);
@@ -142,12 +136,11 @@ TEST bins_cover_the_cube(void) {
     ASSERT_EQ(-0.75f, members[0]);
     ASSERT_EQ(0.75f, members[63 * 3 + 2]);
     fgsf_feature_set_free(set);
-    cfg.sf.xi_bins = 41; // 41^3 > 65536
+    params.bins = 41; // 41^3 > 65536
     set = NULL;
-    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_feature_set_create(&cfg, env, &set));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_feature_set_create(&params, &set));
     ASSERT(strstr(fgsf_last_error(), "sf.xi_bins"));
     ASSERT_EQ(NULL, set);
-    fgsf_env_free(env);
     PASS();
 }
 
@@ -158,13 +151,11 @@ static int index_of(fgsf_feature_set *set, float x, float y) {
 }
 
 TEST prototypes_grow_until_full(void) {
-    fgsf_config cfg;
-    fgsf_env *env = NULL;
+    fgsf_feature_set_params params = params_of(FGSF_XI_PROTOTYPES, 2);
     fgsf_feature_set *set = NULL, *copy = NULL;
-    ASSERT_EQ(FGSF_OK, make(&POINT, FGSF_XI_PROTOTYPES, 2, &cfg, &env, NULL));
-    cfg.sf.xi_max_centers = 3;
-    cfg.sf.xi_center_threshold = 0.5;
-    ASSERT_EQ(FGSF_OK, fgsf_feature_set_create(&cfg, env, &set));
+    params.max_centers = 3;
+    params.center_threshold = 0.5;
+    ASSERT_EQ(FGSF_OK, fgsf_feature_set_create(&params, &set));
     ASSERT_EQ(3, fgsf_feature_set_size(set));
     ASSERT_EQ(0, fgsf_feature_set_count(set));
     ASSERT_EQ(0, index_of(set, 0.0f, 0.0f));     // the first is always new
@@ -173,7 +164,7 @@ TEST prototypes_grow_until_full(void) {
     ASSERT_EQ(0, index_of(set, 0.25f, 0.0f));    // nearest
     ASSERT_EQ(0, index_of(set, 0.25f, 0.0625f)); // equally near: the older
     ASSERT_EQ(2, fgsf_feature_set_count(set));
-    ASSERT_EQ(FGSF_OK, fgsf_feature_set_create(&cfg, env, &copy)); // a checkpoint half-way
+    ASSERT_EQ(FGSF_OK, fgsf_feature_set_create(&params, &copy)); // a checkpoint half-way
     ASSERT_EQ(FGSF_OK, fgsf_feature_set_restore(copy, fgsf_feature_set_members(set), 2));
     ASSERT_EQ(2, index_of(set, -3.0f, 1.0f));
     ASSERT_EQ(2, index_of(set, -9.0f, 1.0f)); // full: the nearest, however far
@@ -188,7 +179,6 @@ TEST prototypes_grow_until_full(void) {
     ASSERT_EQ(0, fgsf_feature_set_count(copy));
     fgsf_feature_set_free(set);
     fgsf_feature_set_free(copy);
-    fgsf_env_free(env);
     PASS();
 }
 
@@ -196,8 +186,10 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
+    if (fgsf_envs_register() != FGSF_OK) return 1;
     RUN_TEST(exact_sets_know_their_members_only);
-    RUN_TEST(an_environment_without_a_finite_set_has_no_exact_one);
+    RUN_TEST(there_is_no_exact_set_without_members);
+    RUN_TEST(refuses_bad_parameters);
     RUN_TEST(four_rooms_has_five_members);
     RUN_TEST(bins_cover_the_cube);
     RUN_TEST(prototypes_grow_until_full);

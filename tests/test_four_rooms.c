@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fgsf/envs.h"
 #include "four_rooms.h"
 #include "support_assert.h"
 
@@ -342,7 +343,7 @@ TEST slip_replaces_the_action(void) {
 
 TEST step_cost_is_not_linear(void) {
     fgsf_config cfg = config();
-    cfg.env.step_cost = 0.25;
+    ASSERT_OK(fgsf_config_set(&cfg, "env.step_cost", "0.25", "test"));
     fgsf_env *env = make(&cfg);
     fgsf_rng rng = fgsf_rng_make(5, FGSF_STREAM_ENV);
     fgsf_step_result step;
@@ -463,10 +464,9 @@ TEST bad_settings_are_refused(void) {
     cfg.env.num_tasks = 0;
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_env_create(&cfg, &env));
     cfg = config();
-    strcpy(cfg.env.goals, "1,1");
-    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_env_create(&cfg, &env));
-    cfg = config();
-    strcpy(cfg.env.map, "/nowhere/map.txt");
+    ASSERT_REFUSED(fgsf_config_set(&cfg, "env.goals", "1,1", "test"),
+                   "test: unknown key 'env.goals'");
+    ASSERT_OK(fgsf_config_set(&cfg, "env.map", "/nowhere/map.txt", "test"));
     ASSERT_EQ(FGSF_ERR_IO, fgsf_env_create(&cfg, &env));
     ASSERT(strstr(fgsf_last_error(), "env.map") && strstr(fgsf_last_error(), "/nowhere/map.txt"));
     ASSERT_EQ(NULL, env);
@@ -483,6 +483,7 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
+    if (fgsf_envs_register() != FGSF_OK) return 1;
     RUN_TEST(the_map_is_as_specified);
     RUN_TEST(sizes_tasks_and_feature_set);
     RUN_TEST(shortest_tours_and_optimal_values);

@@ -108,7 +108,7 @@ TEST follows_the_network(int device) {
     ASSERT(memcmp(first, other, sizeof first) != 0);
     ASSERT_OK(fgsf_gpe_run(gpe, a->net, rho, 1, a->s, 8, again));
     ASSERT_MEM_EQ(first, again, sizeof first);
-    fgsf_network_track(a->net, b->net, 1.0f);
+    ASSERT_OK(fgsf_network_track(a->net, b->net, 1.0f));
     ASSERT_OK(fgsf_gpe_run(gpe, a->net, rho, 1, a->s, 8, again));
     ASSERT_MEM_EQ(other, again, sizeof first);
     fgsf_gpe_free(gpe);
@@ -150,8 +150,15 @@ TEST counts_operations(void) {
     fgsf_gpe *gpe = NULL;
     ASSERT_OK(fgsf_gpe_create(devices[0], &shapes[0], 8, &gpe));
     double hidden = 5 * 8 + 8 * 8;
-    ASSERT_EQ(2.0 * 4 * (hidden + 8 * 2 * 1), fgsf_gpe_flops(gpe, 1, 4));
-    ASSERT_EQ(2.0 * 4 * (hidden + 8 * 2 * 3), fgsf_gpe_flops(gpe, 5, 4)); // not folded
+    fgsf_bellman_params params = fgsf_bellman_default_params(&shapes[0]);
+    problem *p = problem_create(&params, 8, 1);
+    static const float rho[5 * 3] = {1.0f};
+    float q[4 * 5 * 2];
+    ASSERT_OK(fgsf_gpe_run(gpe, p->net, rho, 1, p->s, 4, q));
+    ASSERT_EQ(2.0 * 4 * (hidden + 8 * 2 * 1), fgsf_gpe_flops(gpe));
+    ASSERT_OK(fgsf_gpe_run(gpe, p->net, rho, 5, p->s, 4, q));
+    ASSERT_EQ(2.0 * 4 * (hidden + 8 * 2 * 3), fgsf_gpe_flops(gpe)); // not folded
+    problem_free(p);
     fgsf_gpe_free(gpe);
     PASS();
 }

@@ -15,9 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent_internal.h"
+#include "fgsf/envs.h"
 #include "fgsf/evaluate.h"
 #include "fgsf/trainer.h"
+#include "learning.h"
 #include "support_assert.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -51,8 +52,8 @@ static fgsf_status configure(const problem *p, const char *method, const char *t
                                   {"net.hidden", "32,32"},
                                   {"eval.episodes", "1"}, // nothing is random
                                   {"diag.residual_batch", "0"},
-                                  {"sf.target_mode", target},
-                                  {"sf.target_period", "100"},
+                                  {"target.mode", target},
+                                  {"target.period", "100"},
                                   {"seed", number}};
     fgsf_status status = fgsf_config_resolve("four_rooms", "clean", method, cfg);
     for (size_t i = 0; i < sizeof set / sizeof *set && status == FGSF_OK; i++) {
@@ -62,14 +63,14 @@ static fgsf_status configure(const problem *p, const char *method, const char *t
 }
 
 // The greedy return of every task, with the learned rewards.
-static fgsf_status evaluate(fgsf_agent *agent, double *returns) {
+static fgsf_status evaluate(fgsf_agent *agent, const fgsf_config *cfg, double *returns) {
     fgsf_eval_rows rows = {0};
-    fgsf_status status = fgsf_evaluate(agent, FGSF_EVAL_LEARNED, 0.0, &rows);
+    fgsf_status status = fgsf_evaluate(agent, cfg, FGSF_EVAL_LEARNED, 0.0, &rows);
     for (int i = 0; i < rows.count && status == FGSF_OK; i++) {
         const fgsf_eval_row *row = &rows.rows[i];
         returns[row->task] = row->episode_return;
         if (row->success && row->episode_return == 1.0) { // the goal alone, in the last step
-            double gamma = fgsf_agent_config(agent)->train.gamma;
+            double gamma = cfg->learner.gamma;
             bool good = fabs(row->discounted_return - pow(gamma, row->steps - 1)) < 1e-12;
             if (!good) status = fgsf_fail(FGSF_ERR_INVALID, "a wrong discounted return");
         }
@@ -86,8 +87,9 @@ typedef struct outcome {
     double alone;   // of task 1 at the end, by the first policy without the others
 } outcome;
 
-static fgsf_status check(const problem *p, fgsf_agent *agent, bool late, outcome *out) {
-    fgsf_status status = evaluate(agent, out->returns);
+static fgsf_status check(const problem *p, fgsf_agent *agent, const fgsf_config *cfg, bool late,
+                         outcome *out) {
+    fgsf_status status = evaluate(agent, cfg, out->returns);
     for (int task = 0; task < p->num_tasks; task++) {
         bool good = out->returns[task] >= 0.95 * p->optimal[task];
         out->reached[task] = out->reached[task] || good;
@@ -106,7 +108,7 @@ static fgsf_status train(const problem *p, const fgsf_config *cfg, outcome *out)
         fgsf_progress at = fgsf_trainer_progress(trainer);
         if (status == FGSF_OK && at.step % CHECK_EVERY == 0) {
             bool late = 3 * at.step > 2 * at.total_steps;
-            status = check(p, fgsf_trainer_agent(trainer), late, out);
+            status = check(p, fgsf_trainer_agent(trainer), cfg, late, out);
         }
     }
     if (status == FGSF_OK) {
@@ -114,7 +116,7 @@ static fgsf_status train(const problem *p, const fgsf_config *cfg, outcome *out)
         fgsf_agent *agent = fgsf_trainer_agent(trainer);
         int seen = agent->seen;
         agent->seen = 1;
-        status = evaluate(agent, returns);
+        status = evaluate(agent, cfg, returns);
         agent->seen = seen;
         out->alone = returns[0];
     }
@@ -205,6 +207,7 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
+    if (fgsf_envs_register() != FGSF_OK) return 1;
     printf("problem, method, target network, greedy returns at the end by seed (by task)\n");
     RUN_TESTp(learns, &CHAIN, "dqn");    // loses it at times: flickers, see below
     RUN_TESTp(learns, &CHAIN, "fg-dqn"); // flickers in 1 % of all checks

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fgsf/envs.h"
 #include "run_one.h"
 #include "support_assert.h"
 
@@ -155,6 +156,7 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
+    if (fgsf_envs_register() != FGSF_OK) return 1;
     if (!have_german()) {
         puts("skipped: localedef cannot make " GERMAN " (Debian package locales)");
         return 77;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cost.h"
+#include "fgsf/envs.h"
 #include "job_server.h"
 #include "mpi_jobs.h"
 #include "support_assert.h"
@@ -161,6 +162,7 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
+    if (fgsf_envs_register() != FGSF_OK) return 1;
     RUN_TEST(serves_jobs_one_after_the_other);
     RUN_TEST(stops_a_job);
     RUN_TEST(notices_a_dead_server);

@@ -7,26 +7,49 @@
 #include "support_assert.h"
 #include "support_problem.h"
 
-TEST lays_layers_out(bool bias) {
+// The parameter of that name, or NULL.
+static const fgsf_parameter *find(const fgsf_parameters *list, const char *name) {
+    for (int i = 0; i < list->count; i++) {
+        if (strcmp(list->list[i].name, name) == 0) return &list->list[i];
+    }
+    return NULL;
+}
+
+// The weights, or biases, of a layer.
+static const fgsf_parameter *of_layer(const fgsf_parameters *list, int layer, const char *what) {
+    char name[32];
+    snprintf(name, sizeof name, "layers.%d.%s", layer, what);
+    return find(list, name);
+}
+
+TEST lays_parameters_out(bool bias) {
     fgsf_network_shape shape = problem_shape(FGSF_RELU);
     shape.bias = bias;
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
-    ASSERT_EQ(3, fgsf_network_layers(&shape, layers));
-    ASSERT_EQ(3, fgsf_network_layers(&shape, NULL));
+    fgsf_parameters list;
+    fgsf_network_list(&shape, &list);
+    ASSERT_EQ(bias ? 6 : 3, list.count);
+    ASSERT_FALSE(list.overflow);
     static const int in[] = {5, 8, 8}, out[] = {8, 8, 6};
     size_t end = 0;
     for (int l = 0; l < 3; l++) {
-        ASSERT_EQ(in[l], layers[l].in);
-        ASSERT_EQ(out[l], layers[l].out);
-        ASSERT_EQ(0u, layers[l].weights % 16); // blocks start on cache lines
-        ASSERT(layers[l].weights >= end);
-        end = layers[l].weights + (size_t)(in[l] * out[l]);
+        const fgsf_parameter *w = of_layer(&list, l, "weight"), *b = of_layer(&list, l, "bias");
+        ASSERT(w);
+        ASSERT_EQ(in[l], w->columns);
+        ASSERT_EQ(out[l], w->rows);
+        ASSERT_EQ(in[l], w->fan_in);
+        ASSERT_EQ(0u, w->offset % 16); // blocks start on cache lines
+        ASSERT(w->offset >= end);
+        end = w->offset + (size_t)(in[l] * out[l]);
+        ASSERT_EQ(bias, b != NULL);
         if (bias) {
-            ASSERT_EQ(0u, layers[l].biases % 16);
-            ASSERT(layers[l].biases >= end);
-            end = layers[l].biases + (size_t)out[l];
+            ASSERT_EQ(1, b->rows);
+            ASSERT_EQ(out[l], b->columns);
+            ASSERT_EQ(0u, b->offset % 16);
+            ASSERT(b->offset >= end);
+            end = b->offset + (size_t)out[l];
         }
     }
+    ASSERT_EQ(list.flat_size, fgsf_network_flat_size(&shape));
     ASSERT(fgsf_network_flat_size(&shape) >= end);
     ASSERT_EQ(0u, fgsf_network_flat_size(&shape) % 16);
     ASSERT_EQ((size_t)(5 * 8 + 8 * 8 + 8 * 6 + (bias ? 8 + 8 + 6 : 0)),
@@ -36,10 +59,12 @@ TEST lays_layers_out(bool bias) {
 
 TEST is_linear_without_hidden_layers(void) {
     fgsf_network_shape shape = {.input = 7, .actions = 2, .features = 3};
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
-    ASSERT_EQ(1, fgsf_network_layers(&shape, layers));
-    ASSERT_EQ(7, layers[0].in);
-    ASSERT_EQ(6, layers[0].out);
+    fgsf_parameters list;
+    fgsf_network_list(&shape, &list);
+    ASSERT_EQ(1, list.count);
+    ASSERT_STR_EQ("layers.0.weight", list.list[0].name);
+    ASSERT_EQ(7, list.list[0].columns);
+    ASSERT_EQ(6, list.list[0].rows);
     ASSERT_EQ(42u, fgsf_network_num_parameters(&shape));
     PASS();
 }
@@ -63,7 +88,7 @@ TEST refuses_bad_shapes(void) {
     REFUSED(s.hidden[1] = 1 << 21, "network.hidden[1]");
 #undef REFUSED
     s = good;
-    s.activation = (enum fgsf_activation)2;
+    s.activation = (enum fgsf_activation)3;
     ASSERT_EQ(FGSF_ERR_UNSUPPORTED, fgsf_network_create(&s, &net));
     ASSERT(strstr(fgsf_last_error(), "network.activation"));
     PASS();
@@ -90,15 +115,16 @@ TEST initialises(enum fgsf_init init) {
     ASSERT_OK(fgsf_network_create(&shape, &net));
     fgsf_rng rng = fgsf_rng_make(1, FGSF_STREAM_INIT);
     fgsf_network_init(net, init, &rng);
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
-    int num_layers = fgsf_network_layers(&shape, layers);
+    const fgsf_parameters *list = fgsf_network_get_parameters(net);
     const float *data = fgsf_network_parameters(net);
     double parameters = 0.0, all = 0.0;
-    for (int l = 0; l < num_layers; l++) {
-        int count = layers[l].in * layers[l].out;
-        double bound = 1.0 / sqrt(layers[l].in), sum = 0.0, squares = 0.0;
+    for (int l = 0; l < 2; l++) {
+        const fgsf_parameter *weights = of_layer(list, l, "weight");
+        const fgsf_parameter *biases = of_layer(list, l, "bias");
+        int count = weights->rows * weights->columns;
+        double bound = 1.0 / sqrt(weights->columns), sum = 0.0, squares = 0.0;
         for (int i = 0; i < count; i++) {
-            double w = data[layers[l].weights + (size_t)i];
+            double w = data[weights->offset + (size_t)i];
             ASSERT(init == FGSF_NORMAL_FAN_IN || fabs(w) <= bound * (1 + 1e-6));
             sum += w / count;
             squares += w * w / count;
@@ -109,8 +135,8 @@ TEST initialises(enum fgsf_init init) {
                                                         : 0.0;
         ASSERT_BELOW("mean", fabs(sum), 5.0 * sqrt(variance / count) + 1e-12);
         ASSERT_BELOW("variance", fabs(squares - variance), 0.08 * variance + 1e-12);
-        for (int i = 0; i < layers[l].out; i++) {
-            float b = data[layers[l].biases + (size_t)i];
+        for (int i = 0; i < biases->columns; i++) {
+            float b = data[biases->offset + (size_t)i];
             ASSERT_EQ(init == FGSF_UNIFORM_FAN_IN, b != 0.0f);
             ASSERT(fabs(b) <= bound * (1 + 1e-6));
             parameters += fabs(b);
@@ -156,14 +182,14 @@ TEST tracks_and_counts_versions(void) {
     float *before = malloc(size * sizeof(float));
     memcpy(before, fgsf_network_parameters(net), size * sizeof(float));
     uint64_t version = fgsf_network_version(net), other = fgsf_network_version(source);
-    fgsf_network_track(net, source, 0.25f); // Polyak
+    ASSERT_OK(fgsf_network_track(net, source, 0.25f)); // Polyak
     ASSERT(fgsf_network_version(net) != version);
     ASSERT_EQ(other, fgsf_network_version(source));
     for (size_t i = 0; i < size; i++) {
         double expected = 0.75 * before[i] + 0.25 * fgsf_network_parameters(source)[i];
         ASSERT_BELOW("polyak", fabs(fgsf_network_parameters(net)[i] - expected), 1e-7);
     }
-    fgsf_network_track(net, source, 1.0f); // hard, exact
+    ASSERT_OK(fgsf_network_track(net, source, 1.0f)); // hard, exact
     ASSERT_MEM_EQ(fgsf_network_parameters(source), fgsf_network_parameters(net),
                   size * sizeof(float));
     version = fgsf_network_version(net);
@@ -180,8 +206,8 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
-    RUN_TEST1(lays_layers_out, true);
-    RUN_TEST1(lays_layers_out, false);
+    RUN_TEST1(lays_parameters_out, true);
+    RUN_TEST1(lays_parameters_out, false);
     RUN_TEST(is_linear_without_hidden_layers);
     RUN_TEST(refuses_bad_shapes);
     RUN_TEST(survives_a_network_that_is_too_large);

@@ -150,7 +150,7 @@ TEST resumes_from_its_state(void) {
     ASSERT_OK(fgsf_optimizer_create(&params, b, &second));
     for (int step = 0; step < 10; step++) {
         if (step == 5) {
-            fgsf_network_track(b, a, 1.0f);
+            ASSERT_OK(fgsf_network_track(b, a, 1.0f));
             fgsf_optimizer_set_steps(second, fgsf_optimizer_steps(first));
             for (int k = 0; k < 2; k++) {
                 memcpy(fgsf_optimizer_moment(second, k), fgsf_optimizer_moment(first, k), bytes);

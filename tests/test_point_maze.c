@@ -8,21 +8,31 @@
 #include <unistd.h>
 
 #include "fgsf/env.h"
+#include "fgsf/envs.h"
 #include "support_assert.h"
 
 #ifdef FGSF_HAVE_MUJOCO
 #include "mujoco_sim.h"
 #include "point_maze.h"
 
-static fgsf_config config(const char *layout, int preset) {
+// What the environment's own keys set, ranges unchecked.
+static fgsf_point_maze_params *own(fgsf_config *cfg) {
+    return (fgsf_point_maze_params *)&cfg->env_params;
+}
+
+static fgsf_config config(const char *layout, enum fgsf_preset preset) {
     fgsf_config cfg;
     memset(&cfg, 0, sizeof cfg);
     strcpy(cfg.env.name, "point_maze");
-    strcpy(cfg.env.layout, layout);
-    cfg.preset = preset;
     cfg.env.num_tasks = 8;
-    cfg.env.goal_in_state = true;
+    strcpy(own(&cfg)->layout, layout);
+    own(&cfg)->listed_goals = preset == FGSF_COMPAT;
+    own(&cfg)->goal_in_state = true;
     return cfg;
+}
+
+static fgsf_status make_plan(fgsf_config *cfg, fgsf_point_maze_plan *plan) {
+    return fgsf_point_maze_plan_make(own(cfg), (int)cfg->env.num_tasks, plan);
 }
 
 static fgsf_env *make(const fgsf_config *cfg) {
@@ -55,7 +65,7 @@ TEST free_motion_has_a_closed_form(void) {
     fgsf_env *env = make_layout("umaze");
     fgsf_config cfg = config("umaze", FGSF_CLEAN);
     fgsf_point_maze_plan plan;
-    ASSERT_EQ(FGSF_OK, fgsf_point_maze_plan_make(&cfg, &plan));
+    ASSERT_EQ(FGSF_OK, make_plan(&cfg, &plan));
     const double dt = 0.01, b = 1.0, m = 1000.0 * 4.0 / 3.0 * 3.14159265358979323846 * 1e-3;
     fgsf_rng rng = fgsf_rng_make(1, FGSF_STREAM_ENV);
     int free_steps = 0;
@@ -114,7 +124,7 @@ TEST cell_centres_maps_and_goals(void) {
     for (int i = 0; i < 3; i++) {
         fgsf_config cfg = config(MAZES[i].name, FGSF_CLEAN);
         fgsf_point_maze_plan p;
-        ASSERT_EQ(FGSF_OK, fgsf_point_maze_plan_make(&cfg, &p));
+        ASSERT_EQ(FGSF_OK, make_plan(&cfg, &p));
         ASSERT_EQ(MAZES[i].rows, p.grid.rows);
         ASSERT_EQ(MAZES[i].cols, p.grid.cols);
         ASSERT_EQ_FMT(MAZES[i].free, fgsf_grid_count(&p.grid, '0', NULL, NULL), "%d");
@@ -139,19 +149,30 @@ TEST cell_centres_maps_and_goals(void) {
     PASS();
 }
 
+// The preset says so by a key of the environment.
+TEST only_compat_asks_for_the_authors_goals(void) {
+    static const char *const presets[] = {"clean", "compat", "paper"};
+    for (int p = 0; p < 3; p++) {
+        fgsf_config cfg;
+        ASSERT_OK(fgsf_config_resolve("point_maze", presets[p], "fg-sfrql", &cfg));
+        ASSERT_EQ(p == 1, own(&cfg)->listed_goals);
+    }
+    PASS();
+}
+
 TEST compat_takes_the_authors_goals(void) {
     static const int CELLS[8][2] = {{1, 1}, {1, 2}, {1, 3}, {2, 3}, {3, 2}, {3, 3}, {3, 1}, {3, 1}};
     fgsf_config cfg = config("umaze", FGSF_COMPAT);
     fgsf_point_maze_plan p;
-    ASSERT_EQ(FGSF_OK, fgsf_point_maze_plan_make(&cfg, &p));
+    ASSERT_EQ(FGSF_OK, make_plan(&cfg, &p));
     for (int i = 0; i < 8; i++) {
         double x, y;
         fgsf_point_maze_centre(&p.grid, CELLS[i][0], CELLS[i][1], &x, &y);
         ASSERT(p.goals[i][0] == x && p.goals[i][1] == y);
     }
     fgsf_point_maze_plan_free(&p);
-    strcpy(cfg.env.goals, "1,1; @0.25,1");
-    ASSERT_EQ(FGSF_OK, fgsf_point_maze_plan_make(&cfg, &p));
+    strcpy(own(&cfg)->goals, "1,1; @0.25,1");
+    ASSERT_EQ(FGSF_OK, make_plan(&cfg, &p));
     ASSERT(p.goals[6][0] == -1.0 && p.goals[7][0] == 0.25 && p.num_heldout == 0);
     fgsf_point_maze_plan_free(&p);
     PASS();
@@ -159,7 +180,7 @@ TEST compat_takes_the_authors_goals(void) {
 
 TEST resets_stay_in_their_ranges(void) {
     fgsf_config cfg = config("medium", FGSF_COMPAT);
-    cfg.env.goal_noise = 0.25;
+    own(&cfg)->goal_noise = 0.25;
     fgsf_env *env = make(&cfg);
     fgsf_rng rng = fgsf_rng_make(2, FGSF_STREAM_ENV);
     double low[6], high[6], s[8];
@@ -206,8 +227,8 @@ TEST rewards_features_and_the_end(void) {
         }
     }
     fgsf_env_free(env);
-    cfg.env.terminate_on_goal = true;
-    cfg.env.goal_in_state = false;
+    own(&cfg)->terminate_on_goal = true;
+    own(&cfg)->goal_in_state = false;
     env = make(&cfg);
     ASSERT_EQ(4, fgsf_env_get_spec(env)->state_size);
     double near[6] = {0, 1, 0, 0, 0.44, 1}, far[6] = {0, 1, 0, 0, 0.46, 1};
@@ -230,7 +251,7 @@ TEST walls_hold(void) {
         fgsf_config cfg = config(layouts[i], FGSF_CLEAN);
         fgsf_env *env = make(&cfg);
         fgsf_point_maze_plan p;
-        ASSERT_EQ(FGSF_OK, fgsf_point_maze_plan_make(&cfg, &p));
+        ASSERT_EQ(FGSF_OK, make_plan(&cfg, &p));
         fgsf_rng rng = fgsf_rng_make(3, FGSF_STREAM_ENV);
         fgsf_step_result step;
         double s[8];
@@ -271,12 +292,12 @@ TEST bad_settings_name_the_key_and_the_value(void) {
                {"umaze", "1,1;@1e200,0", 8, 0, "'@1e200,0' is farther"},
                {"umaze", "", 11, 0, "env.num_tasks: 11"},
                {"umaze", "", 0, 0, "env.num_tasks: 0"},
-               {"umaze", "", 8, 0.7, "env.goal_noise: 0.7"}};
+               {"umaze", "", 8, 0.7, "env.goal_noise: '0.7'"}};
     for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
         fgsf_config cfg = config(BAD[i].layout, FGSF_CLEAN);
-        strcpy(cfg.env.goals, BAD[i].goals);
+        strcpy(own(&cfg)->goals, BAD[i].goals);
         cfg.env.num_tasks = BAD[i].tasks;
-        cfg.env.goal_noise = BAD[i].noise;
+        own(&cfg)->goal_noise = BAD[i].noise;
         fgsf_env *env = NULL;
         ASSERT_EQ(FGSF_ERR_INVALID, fgsf_env_create(&cfg, &env));
         ASSERTm(fgsf_last_error(), strstr(fgsf_last_error(), BAD[i].expected));
@@ -286,14 +307,14 @@ TEST bad_settings_name_the_key_and_the_value(void) {
 
 static fgsf_status plan_of(const char *text, fgsf_point_maze_plan *plan) {
     fgsf_config cfg = config("umaze", FGSF_CLEAN);
-    strcpy(cfg.env.map, "/tmp/fgsf-map-XXXXXX");
+    strcpy(own(&cfg)->map, "/tmp/fgsf-map-XXXXXX");
     cfg.env.num_tasks = 2;
-    int fd = mkstemp(cfg.env.map);
+    int fd = mkstemp(own(&cfg)->map);
     size_t length = strlen(text);
     if (fd < 0 || write(fd, text, length) != (ssize_t)length) return FGSF_ERR_IO;
     close(fd);
-    fgsf_status status = fgsf_point_maze_plan_make(&cfg, plan);
-    unlink(cfg.env.map);
+    fgsf_status status = make_plan(&cfg, plan);
+    unlink(own(&cfg)->map);
     return status;
 }
 
@@ -348,7 +369,7 @@ TEST failures_of_the_simulator_are_statuses(void) {
     fgsf_env *env = make(&cfg); // installs the callbacks
     fgsf_point_maze_plan plan;
     fgsf_sim sim;
-    ASSERT_EQ(FGSF_OK, fgsf_point_maze_plan_make(&cfg, &plan));
+    ASSERT_EQ(FGSF_OK, make_plan(&cfg, &plan));
     char *xml = fgsf_point_maze_xml(&plan);
     ASSERT_EQ(FGSF_OK, fgsf_sim_load("test", xml, &sim));
     ASSERT_EQ(FGSF_ERR_SIMULATOR, fgsf_sim_guard("test", raise_error, "it broke"));
@@ -382,10 +403,12 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
+    if (fgsf_envs_register() != FGSF_OK) return 1;
 #ifdef FGSF_HAVE_MUJOCO
     RUN_TEST(free_motion_has_a_closed_form);
     RUN_TEST(it_takes_22_steps_to_full_speed);
     RUN_TEST(cell_centres_maps_and_goals);
+    RUN_TEST(only_compat_asks_for_the_authors_goals);
     RUN_TEST(compat_takes_the_authors_goals);
     RUN_TEST(resets_stay_in_their_ranges);
     RUN_TEST(rewards_features_and_the_end);

@@ -4,18 +4,24 @@
 #include <string.h>
 
 #include "fgsf/env.h"
+#include "fgsf/envs.h"
 #include "support_assert.h"
 
 #ifdef FGSF_HAVE_MUJOCO
 #include "mujoco_sim.h"
 #include "reacher.h"
 
-static fgsf_config config(int dynamics) {
+// What the environment's own keys set, ranges unchecked.
+static fgsf_reacher_params *own(fgsf_config *cfg) {
+    return (fgsf_reacher_params *)&cfg->env_params;
+}
+
+static fgsf_config config(enum fgsf_reacher_dynamics dynamics) {
     fgsf_config cfg;
     memset(&cfg, 0, sizeof cfg);
     strcpy(cfg.env.name, "reacher");
     cfg.env.num_tasks = 4;
-    cfg.env.reacher_dynamics = dynamics;
+    own(&cfg)->dynamics = dynamics;
     return cfg;
 }
 
@@ -203,7 +209,7 @@ TEST gymnasium_keeps_the_elbow_in_range(void) {
 // Checks sizes, encoding, features and reward over one random walk.
 static enum greatest_test_res check_walk(int dynamics, bool lag) {
     fgsf_config cfg = config(dynamics);
-    cfg.env.reacher_lag = lag;
+    own(&cfg)->lag = lag;
     fgsf_env *env = make(&cfg);
     const fgsf_env_spec *spec = fgsf_env_get_spec(env);
     ASSERT(spec->num_tasks == 4 && spec->num_heldout == 8 && spec->num_actions == 9);
@@ -269,7 +275,7 @@ TEST a_random_policy_earns_the_published_return(void) {
 
 TEST targets(void) {
     fgsf_config cfg = config(FGSF_REACHER_BULLET);
-    cfg.env.reacher_target_in_state = true;
+    own(&cfg)->target_in_state = true;
     fgsf_env *env = make(&cfg);
     const double heldout[8][2] = {{0.22, 0},  {-0.22, 0},  {0, 0.22},   {0, -0.22},
                                   {0.1, 0.1}, {0.1, -0.1}, {-0.1, 0.1}, {-0.1, -0.1}};
@@ -282,7 +288,7 @@ TEST targets(void) {
     }
     ASSERT(env->def->task_weights(env, 1, w) && w[1] == 1.0 && w[0] == 0.0);
     fgsf_env_free(env);
-    strcpy(cfg.env.goals, "@0.1,0;@0,0.1;@0,-0.2;@-0.1,0;@0.05,0.05");
+    strcpy(own(&cfg)->goals, "@0.1,0;@0,0.1;@0,-0.2;@-0.1,0;@0.05,0.05");
     env = make(&cfg);
     ASSERT_EQ(1, fgsf_env_get_spec(env)->num_heldout);
     fgsf_env_set_task(env, 4);
@@ -290,7 +296,7 @@ TEST targets(void) {
     ASSERT(s[4] == 0.05 && s[5] == 0.05);
     fgsf_env_free(env);
     env = NULL;
-    strcpy(cfg.env.goals, "1,2");
+    strcpy(own(&cfg)->goals, "1,2");
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_env_create(&cfg, &env));
     ASSERT(strstr(fgsf_last_error(), "env.goals: 1,2"));
     PASS();
@@ -319,6 +325,7 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
+    if (fgsf_envs_register() != FGSF_OK) return 1;
 #ifdef FGSF_HAVE_MUJOCO
     RUN_TEST(mass_matrix_of_gymnasium);
     RUN_TEST(energy_of_gymnasium_drifts_as_published);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "fgsf/archive.h"
+#include "fgsf/envs.h"
 #include "support_assert.h"
 #include "trainer_internal.h"
 
@@ -16,11 +17,11 @@ typedef struct resume_case {
 
 static const resume_case CASES[] = {
     {"four_rooms", "clean", "dqn", ""},
-    {"four_rooms", "compat", "dqn", "sf.target_period=7"},
-    {"four_rooms", "clean", "dqn", "sf.target_mode=polyak"},
+    {"four_rooms", "compat", "dqn", "target.period=7"},
+    {"four_rooms", "clean", "dqn", "target.mode=polyak"},
     {"four_rooms", "clean", "fg-dqn", ""},
     {"four_rooms", "clean", "sfrql", ""},
-    {"four_rooms", "compat", "sfrql", "sf.target_period=7"},
+    {"four_rooms", "compat", "sfrql", "target.period=7"},
     {"four_rooms", "clean", "fg-sfrql", "env.slip=0.2 gpi.tie=random"},
     {"four_rooms", "compat", "fg-sfrql", "train.buffer_capacity=24"},
     {"four_rooms", "paper", "fg-sfrql", ""},
@@ -32,13 +33,13 @@ static const resume_case CASES[] = {
     {"four_rooms", "paper", "fg-sfrql-average", "avg.n=2"},
     {"four_rooms", "clean", "fg-sfrql-seq-average", "avg.n=4 avg.estimator=split"},
     {"four_rooms", "compat", "fg-sfrql-seq-average", "avg.n=3"},
-    {"four_rooms", "clean", "fg-sfrql", "sf.representation=xi reward.model=mlp"},
-    {"four_rooms", "clean", "fg-sfrql", "sf.representation=xi reward.model=known"},
+    {"four_rooms", "clean", "fg-sfrql", "representation=xi reward.model=mlp"},
+    {"four_rooms", "clean", "fg-sfrql", "representation=xi reward.model=known"},
     {"reacher", "clean", "fg-sfrql",
-     "sf.representation=xi sf.xi_set=prototypes reward.model=mlp sf.xi_max_centers=16"},
+     "representation=xi sf.xi_set=prototypes reward.model=mlp sf.xi_max_centers=16"},
     {"reacher", "compat", "fg-sfrql-average", "avg.n=3 avg.key=grid avg.grid_pitch=0.5"},
     {"reacher", "clean", "fg-sfrql-random", "env.reacher_dynamics=gymnasium"},
-    {"point_maze", "clean", "fg-sfrql", "sf.representation=xi sf.xi_max_centers=8"},
+    {"point_maze", "clean", "fg-sfrql", "representation=xi sf.xi_max_centers=8"},
     {"point_maze", "compat", "fg-sfrql", ""},
 };
 #define NUM_CASES (int)(sizeof CASES / sizeof *CASES)
@@ -228,7 +229,7 @@ TEST foreign_files_are_refused(void) {
         CHECK_CALL(check_refused(&s, s.bad, "another configuration"));
         ASSERT(strstr(fgsf_last_error(), "another configuration"));
     }
-    ASSERT_OK(fgsf_agent_save(fgsf_trainer_agent(s.t), s.bad));
+    ASSERT_OK(fgsf_agent_save(fgsf_trainer_agent(s.t), &s.t->cfg, s.bad));
     CHECK_CALL(check_refused(&s, s.bad, "a policy"));
     ASSERT(write_file(s.bad, "GGUF of another program", 23));
     CHECK_CALL(check_refused(&s, s.bad, "another program's"));
@@ -255,9 +256,9 @@ TEST impossible_states_are_refused(void) {
     ASSERT_OK(fgsf_trainer_save(t, s.bad));
     t->agent->seen = seen;
     CHECK_CALL(check_refused(&s, s.bad, "fewer policies than tasks begun"));
-    fgsf_transition bad = fgsf_replay_at(t->replay, 0);
+    fgsf_transition bad = fgsf_replay_at(t->learner->replay, 0);
     bad.action = 99;
-    ASSERT_OK(fgsf_replay_add(t->replay, &bad));
+    ASSERT_OK(fgsf_replay_add(t->learner->replay, &bad));
     ASSERT_OK(fgsf_trainer_save(t, s.bad));
     ASSERT_OK(fgsf_trainer_load(s.twin, s.good)); // the twin's replay is repaired by loading
     ASSERT(fgsf_trainer_load(s.t, s.bad) != FGSF_OK);
@@ -284,6 +285,7 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
+    if (fgsf_envs_register() != FGSF_OK) return 1;
     for (int i = 0; i < NUM_CASES; i++) {
         RUN_TESTp(resumes_with_the_same_bits, &CASES[i], 1);
         RUN_TESTp(resumes_with_the_same_bits, &CASES[i], 7);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fgsf/device.h"
+#include "fgsf/learner.h"
 #include "fgsf/reward.h"
 #include "support_assert.h"
 
@@ -17,54 +18,28 @@ static double nonlinear(const double *phi) {
     return phi[0] * phi[0] - 2.0 * phi[1] * phi[2] + 0.25;
 }
 
-static fgsf_status toy_create(const fgsf_config *cfg, fgsf_env **out) {
-    (void)cfg;
-    *out = calloc(1, sizeof **out);
-    (*out)->spec = (fgsf_env_spec){
-        .num_tasks = 2, .num_heldout = 1, .num_actions = 1, .num_features = D, .state_size = 1};
-    return FGSF_OK;
-}
-
-static void toy_free(fgsf_env *env) {
-    free(env);
-}
-
-static bool toy_weights(const fgsf_env *env, int task, double *w) {
-    (void)env;
-    if (task == 0) memcpy(w, W, sizeof W);
-    return task == 0;
-}
-
-static bool toy_reward(const fgsf_env *env, int task, const double *phi, double *reward) {
-    (void)env;
+static bool toy_reward(const void *context, int task, const double *phi, double *reward) {
+    (void)context;
     if (task == 0) *reward = W[0] * phi[0] + W[1] * phi[1] + W[2] * phi[2];
     if (task == 1) *reward = nonlinear(phi);
     return task < 2;
 }
 
-static const double *toy_features(const fgsf_env *env, int *count) {
-    (void)env;
-    *count = 5;
-    return MEMBERS;
-}
+static const fgsf_task tasks[] = {
+    {.w = W, .reward = toy_reward, .task = 0},
+    {.reward = toy_reward, .task = 1},
+    {.reward = toy_reward, .task = 2},
+};
 
-static const fgsf_env_def TOY = {.name = "toy",
-                                 .create = toy_create,
-                                 .free = toy_free,
-                                 .task_weights = toy_weights,
-                                 .task_reward = toy_reward,
-                                 .feature_set = toy_features};
-
-static fgsf_config cfg;
-static fgsf_env *env;
+static fgsf_reward_params params;
 static fgsf_device *device;
 static fgsf_feature_set *set; // exact, the five members
 
 static fgsf_reward *make(enum fgsf_reward_model model, int task, uint64_t seed) {
     fgsf_rng rng = fgsf_rng_make(seed, FGSF_STREAM_INIT);
     fgsf_reward *reward = NULL;
-    cfg.reward.model = model;
-    if (fgsf_reward_create(&cfg, env, task, device, &rng, &reward) != FGSF_OK) return NULL;
+    params.model = model;
+    if (fgsf_reward_create(&params, &tasks[task], device, &rng, &reward) != FGSF_OK) return NULL;
     return reward;
 }
 
@@ -100,22 +75,51 @@ TEST known_linear_rewards_score_psi_and_xi(void) {
 }
 
 TEST known_nonlinear_rewards_score_xi_only(void) {
-    cfg.sf.representation = FGSF_XI;
     fgsf_reward *reward = make(FGSF_REWARD_KNOWN, 1, 1);
     ASSERT(reward);
     float rho[5];
     ASSERT_EQ(FGSF_OK, fgsf_reward_rho(reward, set, rho));
     for (int f = 0; f < 5; f++) ASSERT_EQ((float)nonlinear(MEMBERS + f * D), rho[f]);
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_reward_rho(reward, NULL, rho));
+    ASSERT(strstr(fgsf_last_error(), "not linear"));
     ASSERT(isnan(fgsf_reward_error(reward)));
     fgsf_reward_free(reward);
     ASSERT_EQ(NULL, make(FGSF_REWARD_KNOWN, 2, 1)); // outside the span of the features
-    ASSERT(strstr(fgsf_last_error(), "task 2 of toy"));
-    cfg.sf.representation = FGSF_PSI;
-    ASSERT_EQ(NULL, make(FGSF_REWARD_KNOWN, 1, 1));
+    ASSERT(strstr(fgsf_last_error(), "task 2"));
+    PASS();
+}
+
+// A learner of psi is told at once that it cannot use such a reward.
+TEST known_nonlinear_rewards_are_refused_for_psi(void) {
+    fgsf_learner_params learner = fgsf_learner_default_params();
+    fgsf_learner *made = NULL;
+    learner.agent.num_tasks = 2;
+    learner.agent.num_actions = learner.agent.state_size = 1;
+    learner.agent.num_features = D;
+    learner.agent.tasks = tasks;
+    learner.reward.model = FGSF_REWARD_KNOWN;
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_learner_create(&learner, &made));
+    ASSERT(strstr(fgsf_last_error(), "task 1"));
     ASSERT(strstr(fgsf_last_error(), "not linear"));
-    ASSERT_EQ(NULL, make(FGSF_REWARD_KNOWN, 3, 1));
-    ASSERT_EQ(NULL, make(FGSF_REWARD_LINEAR_LMS, -1, 1));
+    ASSERT_EQ(NULL, made);
+    learner.agent.num_tasks = 1;
+    ASSERT_OK(fgsf_learner_create(&learner, &made));
+    fgsf_learner_free(made);
+    PASS();
+}
+
+TEST refuses_bad_parameters(void) {
+    fgsf_rng rng = fgsf_rng_make(1, FGSF_STREAM_INIT);
+    fgsf_reward_params bad = params;
+    fgsf_reward *reward = NULL;
+    bad.num_features = 0;
+    ASSERT_REFUSED(fgsf_reward_create(&bad, NULL, device, &rng, &reward), "reward: 0 features");
+    bad = params;
+    bad.model = (enum fgsf_reward_model)9;
+    ASSERT_REFUSED(fgsf_reward_create(&bad, NULL, device, &rng, &reward), "reward.model: 9");
+    bad.model = FGSF_REWARD_KNOWN; // of nothing
+    ASSERT_REFUSED(fgsf_reward_create(&bad, NULL, device, &rng, &reward), "reward.model=known");
+    ASSERT_EQ(NULL, reward);
     PASS();
 }
 
@@ -123,7 +127,7 @@ TEST known_nonlinear_rewards_score_xi_only(void) {
 
 // w after each step, as written in the specification.
 static enum greatest_test_res follow_lms(enum fgsf_reward_model model, double alpha) {
-    cfg.reward.alpha_w = alpha;
+    params.alpha_w = alpha;
     fgsf_reward *reward = make(model, 0, 5);
     ASSERT(reward);
     double w[D], state[D];
@@ -147,7 +151,7 @@ static enum greatest_test_res follow_lms(enum fgsf_reward_model model, double al
                       sqrt(W[0] * W[0] + W[1] * W[1] + W[2] * W[2]);
     ASSERT_IN_RANGE(expected, fgsf_reward_error(reward), 1e-12);
     fgsf_reward_free(reward);
-    cfg.reward.alpha_w = 0.5;
+    params.alpha_w = 0.5;
     PASS();
 }
 
@@ -209,7 +213,7 @@ TEST rls_is_exact_after_independent_samples(void) {
 // After n samples, RLS is the weighted ridge solution around its start; with noise and forgetting.
 TEST rls_equals_weighted_ridge(void) {
     enum { N = 40 };
-    cfg.reward.forgetting = 0.95;
+    params.forgetting = 0.95;
     fgsf_reward *reward = make(FGSF_REWARD_LINEAR_RLS, 0, 4);
     ASSERT(reward);
     fgsf_rng rng = fgsf_rng_make(8, FGSF_STREAM_ENV);
@@ -230,13 +234,13 @@ TEST rls_equals_weighted_ridge(void) {
     fgsf_reward_get_state(reward, state);
     for (int k = 0; k < D; k++) ASSERT_IN_RANGE(w[k], state[k], 1e-5);
     fgsf_reward_free(reward);
-    cfg.reward.forgetting = 1.0;
+    params.forgetting = 1.0;
     PASS();
 }
 
 // Features that stay the same, or are zero, must not blow the covariance up.
 TEST rls_forgets_no_more_than_it_knew(void) {
-    cfg.reward.forgetting = 0.5;
+    params.forgetting = 0.5;
     fgsf_reward *reward = make(FGSF_REWARD_LINEAR_RLS, 0, 4);
     ASSERT(reward);
     const float same[D] = {1, 0, 0}, zero[D] = {0}, third[D] = {0, 0, 1};
@@ -250,7 +254,7 @@ TEST rls_forgets_no_more_than_it_knew(void) {
     ASSERT_IN_RANGE(2.0, fgsf_reward_predict(reward, third), 1e-4);
     ASSERT_IN_RANGE(1.0, fgsf_reward_predict(reward, same), 1e-4);
     fgsf_reward_free(reward);
-    cfg.reward.forgetting = 1.0;
+    params.forgetting = 1.0;
     PASS();
 }
 
@@ -297,8 +301,8 @@ static double reference_step(double *theta, double *m, double *v, int steps, con
 }
 
 TEST mlp_takes_the_steps_written(void) {
-    cfg.reward.mlp_hidden = HIDDEN;
-    cfg.reward.mlp_lr = 1e-3;
+    params.mlp_hidden = HIDDEN;
+    params.mlp_lr = 1e-3;
     fgsf_reward *reward = make(FGSF_REWARD_MLP, 1, 7);
     ASSERT(reward);
     ASSERT_EQ((size_t)(3 * FLAT + 1), fgsf_reward_state_size(reward));
@@ -323,8 +327,8 @@ TEST mlp_takes_the_steps_written(void) {
 }
 
 TEST mlp_learns_what_no_linear_model_can(void) {
-    cfg.reward.mlp_hidden = 128;
-    cfg.reward.mlp_lr = 1e-3;
+    params.mlp_hidden = 128;
+    params.mlp_lr = 1e-3;
     fgsf_reward *reward = make(FGSF_REWARD_MLP, 1, 11);
     ASSERT(reward);
     fgsf_rng rng = fgsf_rng_make(12, FGSF_STREAM_ENV);
@@ -348,21 +352,20 @@ TEST mlp_learns_what_no_linear_model_can(void) {
 // More members than are scored at once, and slots without a member.
 TEST rho_covers_every_slot(void) {
     fgsf_feature_set *bins = NULL, *prototypes = NULL;
-    cfg.reward.mlp_hidden = 16;
+    params.mlp_hidden = 16;
     fgsf_reward *reward = make(FGSF_REWARD_MLP, 0, 13);
     ASSERT(reward);
-    cfg.sf.xi_set = FGSF_XI_BINS;
-    cfg.sf.xi_bins = 5;
-    ASSERT_EQ(FGSF_OK, fgsf_feature_set_create(&cfg, env, &bins));
+    fgsf_feature_set_params xi = {.kind = FGSF_XI_BINS, .num_features = D, .bins = 5};
+    ASSERT_EQ(FGSF_OK, fgsf_feature_set_create(&xi, &bins));
     float rho[125];
     ASSERT_EQ(FGSF_OK, fgsf_reward_rho(reward, bins, rho));
     for (int f = 0; f < 125; f++) {
         const float *phi = fgsf_feature_set_members(bins) + f * D;
         ASSERT_IN_RANGE(fgsf_reward_predict(reward, phi), rho[f], 1e-6);
     }
-    cfg.sf.xi_set = FGSF_XI_PROTOTYPES;
-    cfg.sf.xi_max_centers = 8;
-    ASSERT_EQ(FGSF_OK, fgsf_feature_set_create(&cfg, env, &prototypes));
+    xi.kind = FGSF_XI_PROTOTYPES;
+    xi.max_centers = 8;
+    ASSERT_EQ(FGSF_OK, fgsf_feature_set_create(&xi, &prototypes));
     const float phi[D] = {0.1f, 0.2f, 0.3f};
     int index = -1;
     ASSERT_EQ(FGSF_OK, fgsf_feature_set_index(prototypes, phi, &index));
@@ -378,7 +381,7 @@ TEST rho_covers_every_slot(void) {
 // ---- State --------------------------------------------------------------------------------------
 
 TEST restored_models_go_on_bit_for_bit(void) {
-    cfg.reward.mlp_hidden = 16;
+    params.mlp_hidden = 16;
     for (int model = 0; model <= FGSF_REWARD_MLP; model++) {
         fgsf_reward *a = make((enum fgsf_reward_model)model, 0, 20);
         fgsf_reward *b = make((enum fgsf_reward_model)model, 0, 21);
@@ -441,24 +444,19 @@ TEST ridge_refuses_what_it_cannot_solve(void) {
     PASS();
 }
 
-static void reset(void *unused) {
-    (void)unused;
-    cfg.sf.representation = FGSF_PSI;
-    cfg.sf.xi_set = FGSF_XI_EXACT;
-}
-
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
-    if (fgsf_config_resolve(NULL, "clean", "fg-sfrql", &cfg) != FGSF_OK) return 1;
-    reset(NULL);
-    if (fgsf_env_create_from(&TOY, &cfg, &env) != FGSF_OK) return 1;
+    fgsf_feature_set_params exact = {
+        .kind = FGSF_XI_EXACT, .num_features = D, .members = MEMBERS, .num_members = 5};
+    params = fgsf_reward_default_params(D);
     if (fgsf_device_open("auto", &device) != FGSF_OK) return 1;
-    if (fgsf_feature_set_create(&cfg, env, &set) != FGSF_OK) return 1;
-    GREATEST_SET_SETUP_CB(reset, NULL);
+    if (fgsf_feature_set_create(&exact, &set) != FGSF_OK) return 1;
     RUN_TEST(known_linear_rewards_score_psi_and_xi);
     RUN_TEST(known_nonlinear_rewards_score_xi_only);
+    RUN_TEST(known_nonlinear_rewards_are_refused_for_psi);
+    RUN_TEST(refuses_bad_parameters);
     RUN_TEST(lms_takes_the_steps_written);
     RUN_TEST(nlms_takes_the_steps_written);
     RUN_TEST(lms_is_stable_up_to_its_edge);
@@ -473,6 +471,5 @@ int main(int argc, char **argv) {
     RUN_TEST(ridge_refuses_what_it_cannot_solve);
     fgsf_feature_set_free(set);
     fgsf_device_free(device);
-    fgsf_env_free(env);
     GREATEST_MAIN_END();
 }

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fgsf/envs.h"
 #include "fgsf/run.h"
 #include "support_assert.h"
 
@@ -172,7 +173,7 @@ TEST another_configuration_is_refused(void) {
     fgsf_run *run = NULL;
     fgsf_run_found found;
     ASSERT_EQ(FGSF_OK, make_run(&id, &cfg, FGSF_RUN_DONE));
-    other.sf.lr = 0.125;
+    other.learner.lr = 0.125;
     id.seed = 1;
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_run_open(&id, &other, true, &found, &run));
     ASSERT(says("sf.lr=0.125"));
@@ -595,6 +596,7 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
+    if (fgsf_envs_register() != FGSF_OK) return 1;
     GREATEST_SET_SETUP_CB(fresh, NULL);
     GREATEST_SET_TEARDOWN_CB(fresh, NULL);
     RUN_TEST(a_run_is_recorded);

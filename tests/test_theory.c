@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fgsf/envs.h"
 #include "four_rooms.h"
 #include "support_assert.h"
 #include "support_mdp.h"
@@ -437,6 +438,7 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
+    if (fgsf_envs_register() != FGSF_OK) return 1;
     RUN_TEST(ring_has_its_closed_form);
     RUN_TEST(full_gradient_is_slower_on_the_ring);
     RUN_TEST(chain_has_its_closed_form);

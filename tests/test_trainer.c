@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fgsf/envs.h"
 #include "four_rooms.h"
 #include "support_assert.h"
 #include "trainer_internal.h"
@@ -122,7 +123,7 @@ TEST t9_each_task_has_its_own_episodes(void) {
     fgsf_env_observe(t->envs[0], start);
     ASSERT_OK(take_steps(t, 5000));
     for (int64_t i = 0; i < 5000; i++) {
-        fgsf_transition tr = fgsf_replay_at(t->replay, i);
+        fgsf_transition tr = fgsf_replay_at(t->learner->replay, i);
         const float *from = last[tr.task] ? last[tr.task] : start;
         ASSERT_MEM_EQ(from, tr.s, (size_t)t->spec.state_size * sizeof(float));
         bool over = tr.discount == 0.0f || ++length[tr.task] == 60;
@@ -219,7 +220,7 @@ TEST t10_optimiser_steps(const count_case *c) {
     ASSERT_OK(create(c->preset, c->method, settings, &t));
     while (!fgsf_trainer_done(t)) {
         ASSERT_OK(fgsf_trainer_step(t));
-        bool learns = fgsf_replay_count(t->replay) >= 16;
+        bool learns = fgsf_replay_count(t->learner->replay) >= 16;
         int64_t steps = fgsf_trainer_progress(t).optimizer_steps - before;
         int expected = learns ? expected_updates(t, c->rule) : 0;
         ASSERT_EQ_FMTm(c->method, expected, (int)steps, "%d");
@@ -237,25 +238,26 @@ TEST t10_optimiser_steps(const count_case *c) {
 
 // psi's last layer from xi's: W_psi[a, k] = sum_f phi^f[k] W_xi[a, f].
 static void map_network(const fgsf_agent *xi, const fgsf_agent *psi, int k) {
-    fgsf_layer from[FGSF_MAX_HIDDEN + 1], to[FGSF_MAX_HIDDEN + 1];
-    int last = fgsf_network_layers(&xi->shape, from) - 1;
-    fgsf_network_layers(&psi->shape, to);
+    const fgsf_parameters *xi_list = fgsf_network_get_parameters(xi->nets[k]);
+    const fgsf_parameters *psi_list = fgsf_network_get_parameters(psi->nets[k]);
+    const fgsf_parameter *from = &xi_list->list[xi_list->count - 2]; // weights, biases
+    const fgsf_parameter *to = &psi_list->list[psi_list->count - 2];
     const float *source = fgsf_network_parameters(xi->nets[k]);
     const float *members = fgsf_feature_set_members(xi->set);
     float *dest = fgsf_network_edit(psi->nets[k]);
-    memcpy(dest, source, to[last].weights * sizeof *dest);
-    int d = psi->shape.features, width = from[last].in;
-    for (int o = 0; o < to[last].out; o++) {
+    memcpy(dest, source, to[0].offset * sizeof *dest);
+    int d = psi->shape.features, width = from[0].columns;
+    for (int o = 0; o < to[0].rows; o++) {
         for (int i = 0; i <= width; i++) { // the weights, then the bias
             double sum = 0.0;
             for (int f = 0; f < xi->shape.features; f++) {
                 size_t row = (size_t)(o / d * xi->shape.features + f);
-                size_t at = i < width ? from[last].weights + row * (size_t)width + (size_t)i
-                                      : from[last].biases + row;
+                size_t at = i < width ? from[0].offset + row * (size_t)width + (size_t)i
+                                      : from[1].offset + row;
                 sum += (double)members[f * d + o % d] * source[at];
             }
-            dest[i < width ? to[last].weights + (size_t)(o * width + i)
-                           : to[last].biases + (size_t)o] = (float)sum;
+            dest[i < width ? to[0].offset + (size_t)(o * width + i) : to[1].offset + (size_t)o] =
+                (float)sum;
         }
     }
 }
@@ -264,7 +266,7 @@ TEST t12_psi_and_xi_agree(void) {
     fgsf_trainer *xi = NULL, *psi = NULL;
     const char *settings = TINY "reward.model=known net.hidden=32,32 net.init=uniform_fan_in ";
     char with_xi[256];
-    snprintf(with_xi, sizeof with_xi, "%s sf.representation=xi", settings);
+    snprintf(with_xi, sizeof with_xi, "%s representation=xi", settings);
     ASSERT_OK(create("clean", "fg-sfrql-random", with_xi, &xi));
     ASSERT_OK(create("clean", "fg-sfrql-random", settings, &psi));
     ASSERT_EQ(5, xi->agent->shape.features);
@@ -307,7 +309,8 @@ TEST t13_sf_replay_is_independent_of_the_task(void) {
     ASSERT_OK(take_steps(b, 800));
     int rewards = 0;
     for (int64_t i = 0; i < 800; i++) {
-        fgsf_transition x = fgsf_replay_at(a->replay, i), y = fgsf_replay_at(b->replay, i);
+        fgsf_transition x = fgsf_replay_at(a->learner->replay, i),
+                        y = fgsf_replay_at(b->learner->replay, i);
         ASSERT_MEM_EQ(x.s, y.s, (size_t)a->spec.state_size * sizeof(float));
         ASSERT_MEM_EQ(x.s_next, y.s_next, (size_t)a->spec.state_size * sizeof(float));
         ASSERT_MEM_EQ(x.phi, y.phi, (size_t)a->spec.num_features * sizeof(float));
@@ -332,7 +335,7 @@ TEST t13_dqn_relabels_for_the_active_task(void) {
         double w[4];
         t->envs[0]->def->task_weights(t->envs[0], t->task, w);
         for (int b = 0; b < t->learner->pairs; b++) {
-            fgsf_transition tr = fgsf_replay_at(t->replay, t->learner->slots[b]);
+            fgsf_transition tr = fgsf_replay_at(t->learner->replay, t->learner->slots[b]);
             double r = 0.0;
             for (int k = 0; k < 4; k++) r += w[k] * tr.phi[k];
             ASSERT_EQ_FMT((float)r, t->learner->batch.y[b], "%g");
@@ -434,7 +437,7 @@ TEST divergence_ends_the_run_and_keeps_its_data(void) {
     ASSERT_OK(create("clean", "fg-sfrql", settings, &t));
     while (status == FGSF_OK && t->step < 500) status = fgsf_trainer_step(t);
     ASSERT_EQ_FMT(FGSF_DIVERGED, status, "%d");
-    ASSERT_EQ(t->step, fgsf_replay_count(t->replay));
+    ASSERT_EQ(t->step, fgsf_replay_count(t->learner->replay));
     size_t size = fgsf_network_flat_size(&t->agent->shape);
     for (size_t i = 0; i < size; i++) {
         ASSERT(isfinite(fgsf_network_parameters(t->agent->nets[0])[i]));
@@ -450,7 +453,7 @@ TEST prefilled_transitions_stay(void) {
         ASSERT_OK(create("clean", "dqn", TINY "env.num_tasks=3 train.batch_size=16", &t));
         ASSERT_OK(fgsf_trainer_prefill(t, task, 100));
         ASSERT_OK(fgsf_trainer_step(t));
-        ASSERT_EQ_FMT(101, (int)fgsf_replay_count(t->replay), "%d");
+        ASSERT_EQ_FMT(101, (int)fgsf_replay_count(t->learner->replay), "%d");
         ASSERT_EQ_FMT(1, (int)fgsf_trainer_progress(t).optimizer_steps, "%d");
         ASSERT_EQ_FMT(task, fgsf_trainer_progress(t).task, "%d");
         fgsf_trainer_free(t);
@@ -479,6 +482,7 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
+    if (fgsf_envs_register() != FGSF_OK) return 1;
     RUN_TEST(t9_isolated_tasks_do_not_mix);
     RUN_TEST(t9_each_task_has_its_own_episodes);
     RUN_TEST(t9_shared_state_corrupts_transitions);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fgsf/envs.h"
 #include "fgsf/trainer.h"
 #include "ggml.h"
 #include "support_assert.h"
@@ -88,7 +89,7 @@ static long allocations(int steps, const char *preset, const char *method, const
     fgsf_status status = fgsf_config_resolve("four_rooms", preset, method, &cfg);
     if (status == FGSF_OK) status = fgsf_config_set(&cfg, "net.hidden", "32,32", "test");
     if (status == FGSF_OK && key) status = fgsf_config_set(&cfg, key, value, "test");
-    cfg.train.batch_size = 48;
+    cfg.learner.batch_size = 48;
     cfg.train.steps_per_task = 4 * (WARMUP + steps);
     if (status == FGSF_OK) status = fgsf_trainer_create(&cfg, &trainer);
     if (status == FGSF_OK) status = fgsf_trainer_prefill(trainer, 0, 500);
@@ -148,6 +149,7 @@ int main(int argc, char **argv) {
         return 77;
     }
     GREATEST_MAIN_BEGIN();
+    if (fgsf_envs_register() != FGSF_OK) return 1;
     RUN_SUITE(trainer_allocation);
     GREATEST_MAIN_END();
 }

@@ -21,8 +21,8 @@ typedef struct update_case {
 
 static double rate(const world *w, int k) {
     const fgsf_config *cfg = &w->t->cfg;
-    bool is_dqn = fgsf_config_is_dqn(cfg);
-    return is_dqn ? cfg->dqn.lr : k == w->task ? cfg->sf.lr : cfg->sf.lr_prior;
+    bool is_dqn = cfg->learner.agent.representation == FGSF_Q;
+    return is_dqn ? cfg->dqn_lr : k == w->task ? cfg->learner.lr : cfg->learner.lr_prior;
 }
 
 // --- DQN (2.1, 2.2) -----------------------------------------------------------------------------
@@ -271,11 +271,17 @@ static int paper_ablation(world *w, const recipe *r) {
 static const update_case CASES[] = {
     {"clean", "dqn", RATES, 1, per_task_dqn, {SEMI, FGSF_HALF_MEAN, 0}, 1},
     {"clean", "fg-dqn", RATES, 1, per_task_dqn, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"clean", "fg-dqn", RATES "sf.grad_mix=0.5", 1, per_task_dqn, {0.5, FGSF_HALF_MEAN, 0}, 1},
-    {"compat", "dqn", RATES "sf.target_period=2", 1, shared_dqn, {SEMI, FGSF_MEAN_ACTIONS, 0}, 1},
+    {"clean",
+     "fg-dqn",
+     RATES "gradient.kind=mix gradient.eta=0.5",
+     1,
+     per_task_dqn,
+     {0.5, FGSF_HALF_MEAN, 0},
+     1},
+    {"compat", "dqn", RATES "target.period=2", 1, shared_dqn, {SEMI, FGSF_MEAN_ACTIONS, 0}, 1},
     {"compat",
      "dqn",
-     RATES "sf.target_period=2 dqn.double=false",
+     RATES "target.period=2 target.double=false",
      1,
      shared_dqn_by_target,
      {SEMI, FGSF_MEAN_ACTIONS, 0},
@@ -292,33 +298,39 @@ static const update_case CASES[] = {
 
     {"clean", "sfrql", RATES, 2, clean_sf, {SEMI, FGSF_HALF_MEAN, 0}, 1},
     {"clean", "sfrql", RATES "net.activation=relu", 2, clean_sf, {SEMI, FGSF_HALF_MEAN, 0}, 1},
-    {"clean", "sfrql", RATES "sf.target_mode=polyak", 2, clean_sf, {SEMI, FGSF_HALF_MEAN, 0}, 1},
-    {"compat", "sfrql", RATES "sf.target_period=2", 2, all_sf, {SEMI, FGSF_MEAN, 0}, 1},
-    {"compat", "sfrql", RATES "sf.target_period=1", 1, all_sf, {SEMI, FGSF_MEAN, 0}, 1},
+    {"clean", "sfrql", RATES "target.mode=polyak", 2, clean_sf, {SEMI, FGSF_HALF_MEAN, 0}, 1},
+    {"compat", "sfrql", RATES "target.period=2", 2, all_sf, {SEMI, FGSF_MEAN, 0}, 1},
+    {"compat", "sfrql", RATES "target.period=1", 1, all_sf, {SEMI, FGSF_MEAN, 0}, 1},
     {"paper", "sfrql", SINGLE, 2, paper_sf, {SEMI, FGSF_SUM, 0}, 1},
 
     {"clean", "fg-sfrql", RATES, 2, clean_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
     {"clean", "fg-sfrql", RATES "net.bias=false", 2, clean_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"clean", "fg-sfrql", RATES "sf.grad_mix=0.25", 2, clean_sf, {0.25, FGSF_HALF_MEAN, 0}, 1},
+    {"clean",
+     "fg-sfrql",
+     RATES "gradient.kind=mix gradient.eta=0.25",
+     2,
+     clean_sf,
+     {0.25, FGSF_HALF_MEAN, 0},
+     1},
     {"clean", "fg-sfrql", RATES "opt.kind=sgd", 2, clean_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
     {"clean", "fg-sfrql", RATES "sf.update_set=i_only", 2, i_alone, {FULL, FGSF_HALF_MEAN, 0}, 1},
     {"clean", "fg-sfrql", " sf.lr=0.01 sf.lr_prior=0", 2, i_alone, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"clean", "fg-sfrql", RATES "sf.loss_scale=mean", 2, clean_sf, {FULL, FGSF_MEAN, 0}, 1},
+    {"clean", "fg-sfrql", RATES "loss.scale=mean", 2, clean_sf, {FULL, FGSF_MEAN, 0}, 1},
     {"clean",
      "fg-sfrql",
-     RATES "sf.loss_scale=mean_actions",
+     RATES "loss.scale=mean_actions",
      2,
      clean_sf,
      {FULL, FGSF_MEAN_ACTIONS, 0},
      1},
     {"clean",
      "fg-sfrql",
-     RATES "sf.loss_scale=double_sum",
+     RATES "loss.scale=double_sum",
      2,
      clean_sf,
      {FULL, FGSF_DOUBLE_SUM, 0},
      1},
-    {"clean", "fg-sfrql", RATES "sf.representation=xi", 2, clean_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
+    {"clean", "fg-sfrql", RATES "representation=xi", 2, clean_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
     {"compat", "fg-sfrql", RATES, 2, grouped_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
     {"compat", "fg-sfrql", LARGE, 2, grouped_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
     {"paper", "fg-sfrql", SINGLE, 2, paper_sf, {FULL, FGSF_SUM, 0}, 1},
@@ -384,16 +396,17 @@ static const update_case CASES[] = {
 // change places, and every reward weighs the two alike.
 static void tie_actions(world *w) {
     fgsf_agent *agent = w->t->agent;
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
-    const fgsf_layer *last = &layers[fgsf_network_layers(&agent->shape, layers) - 1];
+    const fgsf_parameters *list = fgsf_network_get_parameters(agent->nets[0]);
+    const fgsf_parameter *weights = &list->list[list->count - 2], *biases = weights + 1;
+    size_t in = (size_t)weights->columns;
     int features = agent->shape.features;
     for (int k = 0; k < w->num_policies; k++) {
         float *theta = fgsf_network_edit(agent->nets[k]);
         for (int o = 0; o < 2 * features; o++) {
             int f = o % features, from = o - f + (f < 2 ? 1 - f : f), to = o + 2 * features;
-            memcpy(theta + last->weights + to * last->in, theta + last->weights + from * last->in,
-                   (size_t)last->in * sizeof *theta);
-            theta[last->biases + (size_t)to] = theta[last->biases + (size_t)from];
+            float *w = theta + weights->offset, *b = theta + biases->offset;
+            memcpy(w + (size_t)to * in, w + (size_t)from * in, in * sizeof *w);
+            b[to] = b[from];
         }
         for (size_t i = 0; i < w->policies[k].opt.size; i++) w->policies[k].theta[i] = theta[i];
         agent->rho[k * features + 1] = agent->rho[k * features];
@@ -457,7 +470,7 @@ TEST hull_ties_share_the_gradient(void) {
 
 // The listing of Algorithm 3: one a' for all samples, from the mean next state, for i and for c.
 TEST hull_ties_at_the_mean_next_state(void) {
-    world *w = world_create("paper", "fg-sfrql-average", MANY "sf.representation=psi", 1);
+    world *w = world_create("paper", "fg-sfrql-average", MANY "representation=psi", 1);
     const recipe r = {FULL, FGSF_DOUBLE_SUM, FGSF_SHARED};
     pick picks[4 * WORLD_BATCH];
     int prior[WORLD_BATCH], updates = 0, count = 0, first[WORLD_BATCH + 1] = {0};
@@ -496,7 +509,8 @@ static enum greatest_test_res check_step(world *w, const update_case *c) {
     ASSERT_OK(world_learn(w));
     ASSERT_EQ_FMTm(c->settings, updates, w->learned.updates, "%d");
     ASSERT_EQ(w->num_pairs == 0, w->learned.skipped);
-    ASSERTm("draws from the replay stream", memcmp(&w->rng, &w->t->replay_rng, sizeof w->rng) == 0);
+    ASSERTm("draws from the replay stream",
+            memcmp(&w->rng, &w->t->learner->replay_rng, sizeof w->rng) == 0);
     ASSERT_BELOW(c->method, world_error(w), 1e-5);
     PASS();
 }

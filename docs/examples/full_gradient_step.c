@@ -25,7 +25,8 @@ int main(void) {
     fgsf_optimizer *opt = NULL;
     double loss, norm;
 
-    fgsf_network_shape shape = {2, 1, {32}, 2, 2, FGSF_RELU, true}; // 2 inputs, 32 hidden, 2 x 2
+    fgsf_network_shape shape = {
+        .input = 2, .num_hidden = 1, .hidden = {32}, .actions = 2, .features = 2, .bias = true};
     fgsf_bellman_params params = fgsf_bellman_default_params(&shape);
     params.grad_mix = 1.0; // the flag: 1 is the full gradient, 0 the semi-gradient
     fgsf_optimizer_params adam = fgsf_optimizer_default_params();

@@ -12,6 +12,7 @@
 #include "devices.h"
 #include "jobs.h"
 #include "keys.h"
+#include "plugins.h"
 #include "say.h"
 
 // What a parse carries beside the result.
@@ -135,7 +136,7 @@ static bool read_set(parse *p, const char *value) {
     if (p->cli->num_sets == FGSF_CLI_MAX_SETS) return bad(p, value, "is one --set too many");
     char key[64];
     snprintf(key, sizeof key, "%.*s", (int)(equals - value), value);
-    if (fgsf_config_resolve(NULL, "clean", "dqn", &scratch) != FGSF_OK ||
+    if (fgsf_config_resolve(p->cli->spec->env, "clean", "dqn", &scratch) != FGSF_OK ||
         fgsf_config_set(&scratch, key, equals + 1, "--set") != FGSF_OK) {
         fgsf_cli_fail(p->cli);
         return false;
@@ -331,15 +332,17 @@ static bool read_argument(parse *p, int argc, char **argv, int *at) {
 static bool follow_config(parse *p, bool methods_given) {
     fgsf_cli *cli = p->cli;
     fgsf_config cfg;
-    if (fgsf_config_resolve(NULL, "clean", "dqn", &cfg) != FGSF_OK)
+    if (fgsf_config_resolve(cli->spec->env, "clean", "dqn", &cfg) != FGSF_OK)
         return fgsf_cli_fail(cli), false;
-    cfg.method = cfg.preset = cfg.seed = -1; // to be seen whether the file sets them
+    cfg.method = (enum fgsf_method) - 1; // to be seen whether the file sets them
+    cfg.preset = (enum fgsf_preset) - 1;
+    cfg.seed = -1;
     p->flag = "--config";
     if (fgsf_config_load(&cfg, cli->config) != FGSF_OK) return fgsf_cli_fail(cli), false;
-    if (cfg.env.name[0] && strcmp(cfg.env.name, cli->spec->env) != 0) {
+    if (cfg.env.name[0] && cli->spec->env && strcmp(cfg.env.name, cli->spec->env) != 0) {
         return bad(p, cli->config, "its env.name is of another driver");
     }
-    if (cfg.method >= 0) {
+    if ((int)cfg.method >= 0) {
         char name[64];
         fgsf_config_get(&cfg, "method", name, sizeof name);
         if (methods_given && (cli->num_methods != 1 || strcmp(cli->methods[0], name) != 0)) {
@@ -349,7 +352,7 @@ static bool follow_config(parse *p, bool methods_given) {
         cli->methods[0] = cli->method_text;
         cli->num_methods = 1;
     }
-    if (cfg.preset >= 0) {
+    if ((int)cfg.preset >= 0) {
         char name[32];
         fgsf_config_get(&cfg, "preset", name, sizeof name);
         if (p->preset_given && strcmp(cli->preset, name) != 0) {
@@ -371,6 +374,7 @@ int fgsf_cli_parse(const fgsf_cli_spec *spec, int argc, char **argv, fgsf_cli *c
     *cli = (fgsf_cli){.spec = spec, .preset = "clean", .num_seeds = 1, .parts = 1};
     cli->jobs = fgsf_jobs_cores();
     fgsf_devices_exact();
+    if (!fgsf_plugins_load(spec->program, &argc, argv)) return FGSF_CLI_BAD;
     for (int i = 1; i < argc; i++) {
         if (!read_argument(&p, argc, argv, &i)) return FGSF_CLI_BAD;
         if (p.stop) return p.code;
@@ -381,7 +385,7 @@ int fgsf_cli_parse(const fgsf_cli_spec *spec, int argc, char **argv, fgsf_cli *c
         cli->methods[cli->num_methods++] = spec->methods[i];
     }
     if (cli->config && !follow_config(&p, methods_given)) return FGSF_CLI_BAD;
-    if (!cli->out) { // what has another configuration goes elsewhere of itself
+    if (!cli->out) { // each preset and scale has an OUT of its own
         snprintf(cli->out_text, sizeof cli->out_text, "runs/%s-%s%s", spec->program, cli->preset,
                  cli->smoke ? "-smoke" : "");
         cli->out = cli->out_text;
@@ -393,9 +397,9 @@ int fgsf_cli_parse(const fgsf_cli_spec *spec, int argc, char **argv, fgsf_cli *c
 
 // What --scale smoke means everywhere: fewer and shorter tasks, fewer episodes.
 static const fgsf_setting smoke[] = {
-    {NULL, NULL, "env.num_tasks", "2"},     {NULL, NULL, "train.steps_per_task", "1000"},
-    {NULL, NULL, "train.log_every", "100"}, {NULL, NULL, "train.checkpoint_every", "500"},
-    {NULL, NULL, "eval.episodes", "5"},
+    {NULL, "env.num_tasks", "2"},     {NULL, "train.steps_per_task", "1000"},
+    {NULL, "train.log_every", "100"}, {NULL, "train.checkpoint_every", "500"},
+    {NULL, "eval.episodes", "5"},
 };
 
 static fgsf_status apply(fgsf_config *cfg, const fgsf_setting *settings, int count,

@@ -83,7 +83,7 @@ static fgsf_status vet(FILE *out, const fgsf_config *const *cfgs, int count) {
     char fallbacks[1000] = "";
     double error = 0;
     for (int i = 0; i < count && status == FGSF_OK; i++) {
-        if (is_cpu(cfgs[i]->device.name)) continue;
+        if (is_cpu(cfgs[i]->learner.agent.device)) continue;
         fgsf_trainer_free(last);
         last = NULL;
         status = fgsf_trainer_create(cfgs[i], &last);
@@ -100,7 +100,7 @@ static fgsf_status vet(FILE *out, const fgsf_config *const *cfgs, int count) {
 
 bool fgsf_devices_vet(FILE *out, const char *program, const fgsf_config *const *cfgs, int count) {
     int num = 0, code = 0;
-    for (int i = 0; i < count; i++) num += !is_cpu(cfgs[i]->device.name);
+    for (int i = 0; i < count; i++) num += !is_cpu(cfgs[i]->learner.agent.device);
     if (num == 0) return true;
     fflush(NULL);
     pid_t pid = fork();
@@ -116,7 +116,7 @@ bool fgsf_devices_vet(FILE *out, const char *program, const fgsf_config *const *
     }
     if (WIFSIGNALED(code)) {
         fgsf_say("%s: device.name: checking '%s' crashed (signal %d)", program,
-                 cfgs[count - 1]->device.name, WTERMSIG(code));
+                 cfgs[count - 1]->learner.agent.device, WTERMSIG(code));
     }
     return code == 0;
 }

@@ -9,6 +9,7 @@
 
 #define METHODS 7
 #define PRESETS 3
+#define EXAMPLE "`--set sf.lr=3e-4`"
 
 static const char *const method_names[METHODS] = {"dqn",
                                                   "fg-dqn",
@@ -48,14 +49,23 @@ static void allowed(const fgsf_key *key, const char *bar, char *text, size_t siz
     }
 }
 
-void fgsf_keys_print(FILE *out) {
-    size_t count = 0;
-    const fgsf_key *keys = fgsf_config_keys(&count);
+static void print_keys(FILE *out, const fgsf_key *keys, size_t count, const char *of) {
     for (size_t i = 0; i < count; i++) {
         char what[256];
         allowed(&keys[i], "|", what, sizeof what);
-        fprintf(out, "%s = %s\n    %s\n    %s\n", keys[i].name,
-                *keys[i].fallback ? keys[i].fallback : "(empty)", keys[i].doc, what);
+        fprintf(out, "%s = %s\n    %s%s%s\n    %s\n", keys[i].name,
+                *keys[i].fallback ? keys[i].fallback : "(empty)", of, *of ? ": " : "", keys[i].doc,
+                what);
+    }
+}
+
+void fgsf_keys_print(FILE *out) {
+    size_t count = 0;
+    const fgsf_key *keys = fgsf_config_keys(&count);
+    print_keys(out, keys, count, "");
+    for (int e = 0; fgsf_env_def_at(e); e++) {
+        const fgsf_env_def *def = fgsf_env_def_at(e);
+        print_keys(out, def->keys, (size_t)def->num_keys, def->name);
     }
 }
 
@@ -65,18 +75,23 @@ static bool same_group(const char *a, const char *b) {
     return top_a || top_b ? top_a == top_b : n == m && strncmp(a, b, n) == 0;
 }
 
-static void write_keys(FILE *out, const fgsf_key *keys, size_t count) {
+static void write_rows(FILE *out, const fgsf_key *keys, size_t count) {
+    fprintf(out, "\n| key | default | values | meaning |\n|---|---|---|---|\n");
     for (size_t i = 0; i < count; i++) {
         char what[256];
-        if (i == 0 || !same_group(keys[i - 1].name, keys[i].name)) {
-            size_t n = strcspn(keys[i].name, ".");
-            bool top = keys[i].name[n] == '\0';
-            fprintf(out, "\n### %.*s\n\n| key | default | values | meaning |\n|---|---|---|---|\n",
-                    top ? 3 : (int)n, top ? "run" : keys[i].name);
-        }
         allowed(&keys[i], " \\| ", what, sizeof what);
         fprintf(out, "| `%s` | %s | %s | %s |\n", keys[i].name, keys[i].fallback, what,
                 keys[i].doc);
+    }
+}
+
+static void write_keys(FILE *out, const fgsf_key *keys, size_t count) {
+    for (size_t i = 0, end; i < count; i = end) {
+        size_t n = strcspn(keys[i].name, ".");
+        bool top = keys[i].name[n] == '\0';
+        for (end = i + 1; end < count && same_group(keys[i].name, keys[end].name);) end++;
+        fprintf(out, "\n### %.*s\n", top ? 3 : (int)n, top ? "run" : keys[i].name);
+        write_rows(out, keys + i, end - i);
     }
 }
 
@@ -126,8 +141,9 @@ static bool write_presets(FILE *out, const fgsf_key *keys, size_t count) {
 static void write_environments(FILE *out) {
     for (int e = 0; fgsf_env_def_at(e); e++) {
         const fgsf_env_def *def = fgsf_env_def_at(e);
-        fprintf(out, "\n### %s\n\n%s\n\n| key | value | preset |\n|---|---|---|\n", def->name,
-                def->summary);
+        fprintf(out, "\n### %s\n\n%s\n", def->name, def->summary);
+        write_rows(out, def->keys, (size_t)def->num_keys);
+        fprintf(out, "\n| key | value | preset |\n|---|---|---|\n");
         for (int i = 0; i < def->num_settings; i++) {
             const fgsf_setting *s = &def->settings[i];
             fprintf(out, "| `%s` | %s | %s |\n", s->key, s->value, s->preset ? s->preset : "all");
@@ -143,7 +159,7 @@ bool fgsf_keys_markdown(FILE *out) {
             "This file is printed by any driver with `--list-keys=markdown`; a test compares the "
             "two.\n\n"
             "Later steps win: defaults < environment < preset < method < `--config` < `--set`. A "
-            "key is set on its own with `--set sf.grad_mix=0.5`, or in a JSON file, flat "
+            "key is set on its own with " EXAMPLE ", or in a JSON file, flat "
             "(`\"sf.lr\": 0.001`) or nested (`{\"sf\": {\"lr\": 0.001}}`). `--print-config` prints "
             "the result as JSON that `--config` reads back. Unknown keys, wrong types, values out "
             "of range and combinations that contradict each other are errors.\n\n"
@@ -154,7 +170,7 @@ bool fgsf_keys_markdown(FILE *out) {
     for (int m = 0; m < METHODS; m++) fprintf(out, " | %s", method_names[m]);
     fprintf(out, " |\n|---|---|---|---|---|---|---|---|---|\n");
     if (!write_presets(out, keys, count)) return false;
-    fprintf(out, "\n## What environments set\n");
+    fprintf(out, "\n## Environments: their own keys, and what they set\n");
     write_environments(out);
     return true;
 }

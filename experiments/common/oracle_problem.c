@@ -14,8 +14,26 @@
 
 // ---- Networks ------------------------------------------------------------------------------------
 
-static const char *const network_keys[] = {"input",      "hidden",  "actions", "features",
-                                           "activation", "weights", "biases",  NULL};
+const oracle_group oracle_groups[ORACLE_GROUPS] = {{"weights", ".weight"},
+                                                   {"biases", ".bias"},
+                                                   {"norm_scales", ".scale"},
+                                                   {"norm_shifts", ".shift"}};
+
+static const char *const network_keys[] = {"input",       "hidden",      "actions", "features",
+                                           "activation",  "norm",        "weights", "biases",
+                                           "norm_scales", "norm_shifts", NULL};
+
+int oracle_group_list(const oracle_group *group, const fgsf_parameters *all,
+                      int out[FGSF_MAX_PARAMETERS]) {
+    int count = 0;
+    size_t tail = strlen(group->parameter);
+    for (int i = 0; i < all->count; i++) {
+        const char *name = all->list[i].name;
+        size_t length = strlen(name);
+        if (length > tail && strcmp(name + length - tail, group->parameter) == 0) out[count++] = i;
+    }
+    return count;
+}
 
 static fgsf_status read_hidden(json_reader *r, const cJSON *object, fgsf_network_shape *shape) {
     size_t mark = r->length, count;
@@ -41,8 +59,9 @@ static fgsf_status read_hidden(json_reader *r, const cJSON *object, fgsf_network
 }
 
 static fgsf_status read_shape(json_reader *r, const cJSON *object, fgsf_network_shape *shape) {
-    static const char *const activations[] = {"relu", "silu", NULL}; // as enum fgsf_activation
-    int activation = 0;
+    static const char *const activations[] = {"relu", "silu", "softplus", NULL}; // as the enums
+    static const char *const norms[] = {"none", "rms", "layer", NULL};
+    int activation = 0, norm = 0;
     fgsf_status status = json_read_integer(r, object, "input", 1, MAX_SIZE + 1, &shape->input);
     if (status == FGSF_OK) {
         status = read_hidden(r, object, shape);
@@ -56,32 +75,36 @@ static fgsf_status read_shape(json_reader *r, const cJSON *object, fgsf_network_
     if (status == FGSF_OK) {
         status = json_read_choice(r, object, "activation", activations, &activation);
     }
+    if (status == FGSF_OK && json_find(object, "norm")) {
+        status = json_read_choice(r, object, "norm", norms, &norm);
+    }
     shape->activation = (enum fgsf_activation)activation;
+    shape->norm = (enum fgsf_norm)norm;
     shape->bias = json_find(object, "biases") != NULL;
     return status == FGSF_OK ? fgsf_network_shape_check(shape) : status;
 }
 
-// Reads `weights` or `biases`: one flat array per layer, into their places in the flat buffer.
-static fgsf_status read_blocks(json_reader *r, const cJSON *object, const char *key,
-                               const fgsf_network_shape *shape, float *flat) {
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
-    size_t num_layers = (size_t)fgsf_network_layers(shape, layers), mark = r->length, count;
-    bool biases = strcmp(key, "biases") == 0;
+// Reads a group: one flat array per layer, into their places in the flat buffer. Without the buffer
+// it only checks the lengths.
+static fgsf_status read_group(json_reader *r, const cJSON *object, const oracle_group *group,
+                              const fgsf_parameters *all, float *flat) {
+    int list[FGSF_MAX_PARAMETERS];
+    size_t layers = (size_t)oracle_group_list(group, all, list), mark = r->length, count = 0;
+    if (layers == 0 && !json_find(object, group->name)) return FGSF_OK;
     const cJSON *array;
-    fgsf_status status = json_enter_array(r, object, key, &array, &count);
-    if (status == FGSF_OK && count != num_layers) {
-        status = json_refuse(r, "has %zu layers, expected %zu", count, num_layers);
+    fgsf_status status = json_enter_array(r, object, group->name, &array, &count);
+    if (status == FGSF_OK && count != layers) {
+        status = json_refuse(r, "has %zu layers, expected %zu", count, layers);
     }
     if (status != FGSF_OK) {
         return status;
     }
     const cJSON *block = array->child;
-    for (size_t l = 0; l < num_layers; l++, block = block->next) {
-        size_t outer = json_enter_item(r, l), out = (size_t)layers[l].out;
-        size_t expected = biases ? out : out * (size_t)layers[l].in;
+    for (size_t l = 0; l < layers; l++, block = block->next) {
+        const fgsf_parameter *p = &all->list[list[l]];
+        size_t outer = json_enter_item(r, l), expected = (size_t)p->rows * (size_t)p->columns;
         if (flat) {
-            status = json_read_floats(r, block, expected,
-                                      flat + (biases ? layers[l].biases : layers[l].weights));
+            status = json_read_floats(r, block, expected, flat + p->offset);
         } else if (!cJSON_IsArray(block)) {
             status = json_refuse(r, "is %s, expected an array", json_type_name(block));
         } else if ((size_t)cJSON_GetArraySize(block) != expected) {
@@ -100,21 +123,19 @@ static fgsf_status read_blocks(json_reader *r, const cJSON *object, const char *
 // Reads the numbers of a network whose shape is known.
 static fgsf_status read_parameters(json_reader *r, const cJSON *object,
                                    const fgsf_network_shape *shape, float **out) {
+    fgsf_parameters all;
+    fgsf_network_list(shape, &all);
+    fgsf_status status = FGSF_OK;
     // Lengths first, without memory: after that the flat buffer is no larger than the file.
-    fgsf_status status = read_blocks(r, object, "weights", shape, NULL);
-    if (status == FGSF_OK && shape->bias) {
-        status = read_blocks(r, object, "biases", shape, NULL);
+    for (int i = 0; i < 2 * ORACLE_GROUPS && status == FGSF_OK; i++) {
+        if (i == ORACLE_GROUPS) {
+            *out = json_allocate(all.flat_size, sizeof(float));
+            if (!*out) return json_out_of_memory();
+        }
+        status = read_group(r, object, &oracle_groups[i % ORACLE_GROUPS], &all,
+                            i < ORACLE_GROUPS ? NULL : *out);
     }
-    if (status != FGSF_OK) {
-        return status;
-    }
-    *out = json_allocate(fgsf_network_flat_size(shape), sizeof(float));
-    if (!*out) {
-        return json_out_of_memory();
-    }
-    status = read_blocks(r, object, "weights", shape, *out);
-    return status == FGSF_OK && shape->bias ? read_blocks(r, object, "biases", shape, *out)
-                                            : status;
+    return status;
 }
 
 static fgsf_status read_network(json_reader *r, const cJSON *root, oracle_problem *p) {
@@ -144,6 +165,7 @@ static const char *shape_difference(const fgsf_network_shape *a, const fgsf_netw
            : a->actions != b->actions       ? "actions"
            : a->features != b->features     ? "features"
            : a->activation != b->activation ? "activation"
+           : a->norm != b->norm             ? "norm"
            : a->bias != b->bias             ? "biases"
                                             : NULL;
 }
@@ -158,7 +180,7 @@ static fgsf_status read_target(json_reader *r, const cJSON *root, oracle_problem
     fgsf_network_shape shape = {0};
     fgsf_status status = json_check_keys(r, object, network_keys);
     bool shaped = false;
-    for (int i = 0; i < 5 && status == FGSF_OK; i++) {
+    for (int i = 0; i < 6 && status == FGSF_OK; i++) {
         shaped = shaped || json_find(object, network_keys[i]);
     }
     if (status == FGSF_OK && shaped) {
@@ -289,10 +311,11 @@ static fgsf_status read_next_actions(json_reader *r, const cJSON *object, size_t
 // A pass over the batch must fit into memory, or computing it would end the process.
 static fgsf_status check_size(const json_reader *r, const fgsf_bellman_params *params,
                               size_t pairs) {
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
+    fgsf_parameters all;
+    fgsf_network_list(&params->shape, &all);
     double width = params->shape.input;
-    for (int l = 0, n = fgsf_network_layers(&params->shape, layers); l < n; l++) {
-        width += layers[l].out;
+    for (int i = 0; i < all.count; i++) {
+        width += all.list[i].rows > 1 ? all.list[i].rows : all.list[i].columns;
     }
     double rows = ((double)pairs + 8.0) * (1.0 + params->samples);
     return rows * width <= MAX_ACTIVATIONS

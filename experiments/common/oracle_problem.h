@@ -11,6 +11,19 @@
 #include "fgsf/bellman.h"
 #include "fgsf/optimizer.h"
 
+// The groups that a network's parameters stand in, one array per layer: the group's name in JSON, and
+// how the parameters of it are called.
+typedef struct oracle_group {
+    const char *name, *parameter;
+} oracle_group;
+
+#define ORACLE_GROUPS 4
+extern const oracle_group oracle_groups[ORACLE_GROUPS];
+
+// Lists the parameters of a group, by their index; returns how many there are.
+int oracle_group_list(const oracle_group *group, const fgsf_parameters *all,
+                      int out[FGSF_MAX_PARAMETERS]);
+
 // A batch and the memory behind it.
 typedef struct oracle_batch {
     fgsf_batch batch;

@@ -87,11 +87,11 @@ static fgsf_status prepare(fgsf_bench *bench, const fgsf_config *cfg,
     fgsf_config own = *cfg;
     int64_t replay = setup->replay;
     if (replay == 0) {
-        replay = cfg->train.batch_size > 1000 ? cfg->train.batch_size : 1000;
+        replay = cfg->learner.batch_size > 1000 ? cfg->learner.batch_size : 1000;
     }
     own.train.steps_per_task = replay + setup->steps + setup->warmup + 1;
-    if (own.train.buffer_capacity < replay) {
-        own.train.buffer_capacity = replay;
+    if (own.learner.buffer_capacity < replay) {
+        own.learner.buffer_capacity = replay;
     }
     fgsf_status status = fgsf_trainer_create(&own, &bench->trainer);
     if (status == FGSF_OK) {

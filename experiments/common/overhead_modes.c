@@ -17,7 +17,7 @@
 bool fgsf_overhead_configure(const fgsf_overhead_options *o, const char *method, fgsf_config *cfg) {
     fgsf_status status = fgsf_config_resolve("four_rooms", o->preset, method, cfg);
     if (status == FGSF_OK) {
-        cfg->train.batch_size = o->batch;
+        cfg->learner.batch_size = o->batch;
         cfg->env.num_tasks = o->tasks;
     }
     for (int i = 0; i < o->num_sets && status == FGSF_OK; i++) {
@@ -228,7 +228,7 @@ static fgsf_overhead_options point_of(const fgsf_overhead_options *o, const swee
     }
     if (strcmp(s->name, "features") == 0) { // psi has the environment's; a set can have any number
         snprintf(text, 64, "sf.xi_max_centers=%ld", value);
-        point.sets[point.num_sets++] = "sf.representation=xi";
+        point.sets[point.num_sets++] = "representation=xi";
         point.sets[point.num_sets++] = "sf.xi_set=prototypes";
         point.sets[point.num_sets++] = text;
     }

@@ -128,12 +128,23 @@ static bool run_optimizer(parts *p) {
            FGSF_OK;
 }
 
+// The weights of the network, layer by layer.
+static int list_weights(const parts *p, fgsf_parameter weights[MAX_LAYERS]) {
+    fgsf_parameters all;
+    int count = 0;
+    fgsf_network_list(&p->shape, &all);
+    for (int i = 0; i < all.count; i++) {
+        if (all.list[i].fill == FGSF_FILL_WEIGHTS) weights[count++] = all.list[i];
+    }
+    return count;
+}
+
 // y (rows, out) = x (rows, in) W (out, in)^T, as the forward pass has it.
 static void forward_products(parts *p, int rows, int outputs) {
-    fgsf_layer layers[MAX_LAYERS];
-    int n = fgsf_network_layers(&p->shape, layers);
+    fgsf_parameter weights[MAX_LAYERS];
+    int n = list_weights(p, weights);
     for (int l = 0; l < n; l++) {
-        int in = layers[l].in, out = l + 1 < n ? layers[l].out : outputs;
+        int in = weights[l].columns, out = l + 1 < n ? weights[l].rows : outputs;
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, out, in, 1.0f, p->left, in,
                     p->right, in, 0.0f, p->out, out);
     }
@@ -141,9 +152,9 @@ static void forward_products(parts *p, int rows, int outputs) {
 
 // dW (out, in) = dy^T x for every layer, dx (rows, in) = dy W for all but the first.
 static void backward_products(parts *p, int rows) {
-    fgsf_layer layers[MAX_LAYERS];
-    for (int l = fgsf_network_layers(&p->shape, layers) - 1; l >= 0; l--) {
-        int in = layers[l].in, out = layers[l].out;
+    fgsf_parameter weights[MAX_LAYERS];
+    for (int l = list_weights(p, weights) - 1; l >= 0; l--) {
+        int in = weights[l].columns, out = weights[l].rows;
         cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, out, in, rows, 1.0f, p->left, out,
                     p->right, in, 0.0f, p->out, in);
         if (l > 0) {
@@ -227,8 +238,8 @@ static bool measure_shape(const fgsf_overhead_options *o, int width, int feature
     }
     if (good && full) {
         snprintf(name, sizeof name, "evaluation, %dx%d", width, width);
-        good = measure_part(o, &p, name, 1e-9 * fgsf_gpe_flops(p.gpe, 1, p.batch), run_gpe,
-                            run_gpe_floor) &&
+        good = run_gpe(&p) &&
+               measure_part(o, &p, name, 1e-9 * fgsf_gpe_flops(p.gpe), run_gpe, run_gpe_floor) &&
                measure_part(o, &p, "clip and Adam", 0.0, run_optimizer, NULL);
     }
     destroy(&p);

@@ -51,16 +51,16 @@ typedef struct peer {
 static bool write_start(const fgsf_bench *bench, char *path) {
     const fgsf_agent *agent = fgsf_trainer_agent(fgsf_bench_trainer(bench));
     const fgsf_network_shape *shape = fgsf_agent_shape(agent);
-    fgsf_layer layers[FGSF_MAX_HIDDEN + 1];
-    int num_layers = fgsf_network_layers(shape, layers), policies = fgsf_agent_num_policies(agent);
+    fgsf_parameters all;
+    fgsf_network_list(shape, &all);
+    int policies = fgsf_agent_num_policies(agent);
     int file = mkstemp(path);
     FILE *out = file < 0 ? NULL : fdopen(file, "wb");
     for (int k = 0; k < policies && out; k++) {
         const float *flat = fgsf_network_parameters(fgsf_agent_network(agent, k));
-        for (int l = 0; l < num_layers; l++) {
-            size_t width = (size_t)layers[l].out;
-            fwrite(flat + layers[l].weights, sizeof(float), width * (size_t)layers[l].in, out);
-            fwrite(flat + layers[l].biases, sizeof(float), width, out);
+        for (int i = 0; i < all.count; i++) {
+            const fgsf_parameter *p = &all.list[i];
+            fwrite(flat + p->offset, sizeof(float), (size_t)p->rows * (size_t)p->columns, out);
         }
     }
     for (int task = 0; task < policies && out; task++) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fgsf/evaluate.h"
 #include "four_rooms.h"
 #include "jobs.h"
 
@@ -26,7 +27,8 @@ static fgsf_status act(view *v, int task, fgsf_rng *rng, fgsf_choice *choice, fl
     if (status == FGSF_OK) {
         *choice = fgsf_gpi_choose(v->q, policies, actions, FGSF_TIE_FIRST, rng);
         *value = v->q[choice->policy * actions + choice->action];
-        if (fgsf_config_is_dqn(fgsf_agent_config(v->agent))) { // asked its own network alone
+        if (fgsf_agent_get_params(v->agent)->representation ==
+            FGSF_Q) { // asked its own network alone
             int last = fgsf_agent_num_policies(v->agent) - 1;
             choice->policy = task < last ? task : last;
         }
@@ -74,7 +76,7 @@ static fgsf_status map_task(view *v, int task) {
 }
 
 static fgsf_status trace_episode(view *v, int task, int episode) {
-    fgsf_rng rng = fgsf_rng_make(123 + (unsigned)episode, FGSF_STREAM_EVAL);
+    fgsf_rng rng = fgsf_rng_make(FGSF_EVAL_SEED + (unsigned)episode, FGSF_STREAM_EVAL);
     fgsf_status status = fgsf_env_set_task(v->env, task);
     if (status == FGSF_OK) status = fgsf_env_reset(v->env, &rng);
     fgsf_step_result result = {0};
@@ -107,9 +109,9 @@ static fgsf_status write_tasks(view *v, bool map) {
     return status;
 }
 
-fgsf_status fgsf_pictures_write(fgsf_run *run, fgsf_agent *agent) {
+fgsf_status fgsf_pictures_write(fgsf_run *run, const fgsf_config *cfg, fgsf_agent *agent) {
     view v = {.agent = agent};
-    fgsf_status status = fgsf_env_create(fgsf_agent_config(agent), &v.env);
+    fgsf_status status = fgsf_env_create(cfg, &v.env);
     if (status != FGSF_OK) {
         return status;
     }

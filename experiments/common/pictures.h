@@ -6,6 +6,6 @@
 #include "fgsf/run.h"
 
 // Writes policy_map.csv (task,row,col,action,prior,q) or trajectory.csv (task,episode,t,x,y).
-fgsf_status fgsf_pictures_write(fgsf_run *run, fgsf_agent *agent);
+fgsf_status fgsf_pictures_write(fgsf_run *run, const fgsf_config *cfg, fgsf_agent *agent);
 
 #endif

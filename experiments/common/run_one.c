@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "fgsf/archive.h"
 #include "fgsf/evaluate.h"
 #include "fgsf/trainer.h"
 #include "pictures.h"
@@ -127,21 +128,20 @@ static fgsf_status evaluate(session *s) {
     const double configured = s->cfg->eval.epsilon;
     const double epsilons[3] = {0.0, 0.03, configured};
     const int count = configured == 0.0 || configured == 0.03 ? 2 : 3;
-    bool is_dqn = fgsf_config_is_dqn(s->cfg);
-    float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
-    bool expressible = rho && fgsf_agent_true_rho(agent, fgsf_trainer_env(s->trainer, 0), 0, rho);
-    free(rho);
+    // The values of q contain the reward; others can be scored by the true one if it is expressible.
+    bool scored = s->cfg->learner.agent.representation != FGSF_Q &&
+                  fgsf_evaluate_expressible(agent, fgsf_trainer_env(s->trainer, 0), 0);
     fgsf_eval_rows rows = {.stop = &fgsf_stop};
     fgsf_status status = FGSF_OK;
     for (int e = 0; e < count && status == FGSF_OK; e++) {
-        status = fgsf_evaluate(agent, FGSF_EVAL_LEARNED, epsilons[e], &rows);
-        if (status == FGSF_OK && expressible && !is_dqn) { // DQN's values contain the reward
-            status = fgsf_evaluate(agent, FGSF_EVAL_TRUE, epsilons[e], &rows);
+        status = fgsf_evaluate(agent, s->cfg, FGSF_EVAL_LEARNED, epsilons[e], &rows);
+        if (status == FGSF_OK && scored) {
+            status = fgsf_evaluate(agent, s->cfg, FGSF_EVAL_TRUE, epsilons[e], &rows);
         }
     }
-    if (status == FGSF_OK) status = fgsf_evaluate_heldout(agent, 0.0, &rows);
+    if (status == FGSF_OK) status = fgsf_evaluate_heldout(agent, s->cfg, 0.0, &rows);
     if (status == FGSF_OK && configured > 0.0) {
-        status = fgsf_evaluate_heldout(agent, configured, &rows);
+        status = fgsf_evaluate_heldout(agent, s->cfg, configured, &rows);
     }
     if (status == FGSF_OK) status = write_evaluation(s, &rows);
     free(rows.rows);
@@ -151,9 +151,10 @@ static fgsf_status evaluate(session *s) {
 static fgsf_status finish(session *s) {
     char path[4096];
     fgsf_status status = fgsf_run_path(s->run, "policy.gguf", path, sizeof path);
-    if (status == FGSF_OK) status = fgsf_agent_save(fgsf_trainer_agent(s->trainer), path);
+    if (status == FGSF_OK) status = fgsf_agent_save(fgsf_trainer_agent(s->trainer), s->cfg, path);
     if (status == FGSF_OK) status = evaluate(s);
-    if (status == FGSF_OK) status = fgsf_pictures_write(s->run, fgsf_trainer_agent(s->trainer));
+    if (status == FGSF_OK)
+        status = fgsf_pictures_write(s->run, s->cfg, fgsf_trainer_agent(s->trainer));
     fgsf_run_progress progress = progress_of(s);
     return status == FGSF_OK ? fgsf_run_finish(s->run, FGSF_RUN_DONE, &progress, "") : status;
 }

@@ -1,6 +1,6 @@
 // A study: variants (method and settings) times seeds, each one run in a process of its own.
 //
-//     static const fgsf_setting b0[] = {{NULL, NULL, "sf.grad_mix", "0"}};
+//     static const fgsf_setting b0[] = {{NULL, "gradient.kind", "semi"}};
 //     static const fgsf_variant variants[] = {{"sfrql", "B0", b0, 1}};
 //     return fgsf_study_run(&cli, variants, 1);
 //

@@ -95,7 +95,8 @@ static fgsf_status plan_maze(const fgsf_config *cfg, fgsf_watch_view *v) {
     maze *m = calloc(1, sizeof *m);
     v->model = m;
     if (!m) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a maze");
-    fgsf_status status = fgsf_point_maze_plan_make(cfg, &m->plan);
+    fgsf_status status = fgsf_point_maze_plan_make(
+        (const fgsf_point_maze_params *)cfg->env_params.bytes, (int)cfg->env.num_tasks, &m->plan);
     if (status != FGSF_OK) return status;
     m->wide = m->plan.grid.rows <= 6 ? 6 : 4; // a large maze fits a terminal too
     m->high = m->wide / 2;
@@ -148,8 +149,9 @@ static void draw_reacher(fgsf_watch_view *v, const fgsf_env *env, int task) {
 static fgsf_status plan_reacher(const fgsf_config *cfg, fgsf_watch_view *v) {
     fgsf_config with_target = *cfg;
     fgsf_env *other = NULL;
-    with_target.env.reacher_target_in_state = true;
-    fgsf_status status = fgsf_env_create(&with_target, &other);
+    fgsf_status status =
+        fgsf_config_set(&with_target, "env.reacher_target_in_state", "true", "watch");
+    if (status == FGSF_OK) status = fgsf_env_create(&with_target, &other);
     v->model = other;
     v->rows = ARM_ROWS;
     v->cols = 2 * ARM_ROWS - 1;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fgsf/envs.h"
 #include "fgsf/trainer.h"
 #include "four_rooms.h"
 
@@ -25,7 +26,10 @@ EMSCRIPTEN_KEEPALIVE const char *demo_error(void) {
 }
 
 static fgsf_status configure(char *settings, fgsf_config *cfg) {
-    fgsf_status status = fgsf_config_resolve("four_rooms", "clean", "fg-sfrql", cfg);
+    fgsf_status status = fgsf_envs_register();
+    if (status == FGSF_OK) {
+        status = fgsf_config_resolve("four_rooms", "clean", "fg-sfrql", cfg);
+    }
     for (char *line = strtok(settings, "\n"); line && status == FGSF_OK;
          line = strtok(NULL, "\n")) {
         char *equals = strchr(line, '=');

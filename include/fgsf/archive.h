@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fgsf/config.h"
+#include "fgsf/learner.h"
 #include "fgsf/status.h"
 
 FGSF_BEGIN_DECLS
@@ -60,6 +62,31 @@ FGSF_API fgsf_status fgsf_archive_get_i64(const fgsf_archive *archive, const cha
 FGSF_API int64_t fgsf_archive_count(const fgsf_archive *archive, const char *name);
 
 FGSF_API void fgsf_archive_free(fgsf_archive *archive);
+
+// ---- What the library keeps in archives -----------------------------------------------------------
+
+// Saves what acts, or loads it: it then acts without its environment. The file carries a
+// configuration: `cfg`, or with NULL one made from the agent's parameters; loading stores it in `cfg`
+// unless that is NULL. Keys of an environment that is not registered are passed over. `device` NULL
+// means the file's.
+FGSF_API fgsf_status fgsf_agent_save(const fgsf_agent *agent, const fgsf_config *cfg,
+                                     const char *path);
+FGSF_API fgsf_status fgsf_agent_load(const char *path, const char *device, fgsf_config *cfg,
+                                     fgsf_agent **out);
+
+// Saves a learner whole, or goes on from there, bit for bit. Loading needs a new learner that was
+// created with the same parameters; after an error it is not to be used.
+FGSF_API fgsf_status fgsf_learner_save(const fgsf_learner *learner, const char *path);
+FGSF_API fgsf_status fgsf_learner_load(fgsf_learner *learner, const char *path);
+
+// Puts a replay's whole content, in slot order and with the order inside the index, into an archive,
+// and restores it bit for bit, so that later draws are the same. Entries are called "PREFIX.s" and so
+// on. Saving refers to the replay's memory until the archive is written. Loading needs a replay of
+// the same parameters; it is empty when that fails.
+FGSF_API void fgsf_replay_save(const fgsf_replay *replay, fgsf_archive *archive,
+                               const char *prefix);
+FGSF_API fgsf_status fgsf_replay_load(fgsf_replay *replay, const fgsf_archive *archive,
+                                      const char *prefix);
 
 FGSF_END_DECLS
 #endif

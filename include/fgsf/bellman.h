@@ -19,11 +19,31 @@
 #ifndef FGSF_BELLMAN_H
 #define FGSF_BELLMAN_H
 
-#include "fgsf/config.h"
 #include "fgsf/device.h"
 #include "fgsf/network.h"
 
 FGSF_BEGIN_DECLS
+
+// The factor `scale` on sum_b weight_b |delta_b|^2, for F features, A actions and denominator N (the
+// number of pairs unless the batch says otherwise). PyTorch's mse_loss with reduction "mean" is
+// FGSF_MEAN, with "sum" it is FGSF_DOUBLE_SUM: note that FGSF_SUM is half the sum.
+enum fgsf_loss_scale {
+    FGSF_HALF_MEAN,    // 1 / (2 N F)
+    FGSF_MEAN,         // 1 / (N F)
+    FGSF_SUM,          // 1 / 2
+    FGSF_DOUBLE_SUM,   // 1
+    FGSF_MEAN_ACTIONS, // 1 / (N F A), as the authors' DQN
+};
+
+// How much of the gradient passes through the target: nothing, all, or the share eta.
+enum fgsf_gradient_kind { FGSF_SEMI, FGSF_FULL, FGSF_MIX };
+
+// Which of a pair's next-state samples stand in the error and which in the gradient of the target.
+enum fgsf_estimator {
+    FGSF_SHARED,      // all in both
+    FGSF_CRITIC_ONLY, // all in the error, one in the gradient
+    FGSF_SPLIT,       // disjoint halves
+};
 
 typedef struct fgsf_bellman_params {
     fgsf_network_shape shape;
@@ -34,6 +54,7 @@ typedef struct fgsf_bellman_params {
     int split; // FGSF_SPLIT: the first `split` samples give the error, the rest the gradient
     bool target_network; // bootstrap from another network (grad_mix must be 0)
     enum fgsf_loss_scale loss_scale;
+    bool one_size; // batches are mostly of max_pairs: graphs of other sizes are built when needed
 } fgsf_bellman_params;
 
 // One batch; all arrays belong to the caller. Samples of one pair are consecutive; those that are the
@@ -41,7 +62,7 @@ typedef struct fgsf_bellman_params {
 typedef struct fgsf_batch {
     int pairs;
     const float *s;         // (pairs, input)
-    const int32_t *a;       // (pairs)
+    const int32_t *a;       // (pairs), of a shared network: head * actions + action
     const float *y;         // (pairs, samples, features)
     const float *s_next;    // (pairs, samples, input)
     const int32_t *a_next;  // (pairs, samples)

@@ -1,5 +1,7 @@
 // The environment contract: a few functions on a flat struct, with buffers owned by the caller.
 //
+//     fgsf_env_register(&windy_def);                     // an environment of your own
+//     fgsf_config_resolve("windy", "clean", "fg-sfrql", &cfg);
 //     fgsf_env *env = NULL;
 //     fgsf_env_create(&cfg, &env);                       // cfg.env.name picks it
 //     fgsf_env_set_task(env, 0);
@@ -8,15 +10,18 @@
 //     fgsf_step_result step;
 //     fgsf_env_step(env, action, &rng, &step);           // step.reward, step.phi, step.terminal
 //
-// An environment adds itself with one pair of files in envs/ and one line in envs/registry.c; the
-// complete example is in docs/environments.md. Instances are independent: no globals, no allocation
-// per step, one per thread as many as wanted. Inside, everything is double precision.
+// A registered environment is known to trainer, evaluation, configuration and drivers, with its own
+// keys. docs/environments.md has a complete example. The library fgsf_envs registers ours with
+// fgsf_envs_register (fgsf/envs.h). Instances are independent: no globals, no allocation per step, one
+// per thread as many as wanted. Inside, everything is double precision.
 #ifndef FGSF_ENV_H
 #define FGSF_ENV_H
 
 #include <stdbool.h>
 
 #include "fgsf/config.h"
+#include "fgsf/key.h"
+#include "fgsf/reward.h"
 #include "fgsf/rng.h"
 #include "fgsf/status.h"
 
@@ -46,13 +51,19 @@ typedef struct fgsf_step_result {
 // The functions that make an environment. Every concrete struct starts with a fgsf_env.
 typedef struct fgsf_env_def {
     const char *name;
-    const char *summary;          // one line for --help
-    const fgsf_setting *settings; // the environment's table: sizes and defaults (method unused)
+    const char *summary;  // one line for --help
+    const fgsf_key *keys; // its own, all called "env.SOMETHING"
+    int num_keys;
+    size_t params_size;           // of the struct that the keys' offsets are for
+    const fgsf_setting *settings; // what it sets of all keys: sizes and defaults, by preset
     int num_settings;
+    bool deterministic; // without slip, a state and an action have one next state, and set_state
+                        // restores exactly
 
-    // Allocates and sets up an instance and fills (*out)->spec; the rest of the head is filled by
-    // the caller, and so is every range check of actions, tasks, and sizes of states.
-    fgsf_status (*create)(const fgsf_config *cfg, fgsf_env **out);
+    // Allocates and sets up an instance for `num_tasks` tasks and fills (*out)->spec; `params` is the
+    // struct that the keys set. The rest of the head is filled by the caller, and so is every range
+    // check of actions, tasks, and sizes of states.
+    fgsf_status (*create)(const void *params, int num_tasks, fgsf_env **out);
     void (*free)(fgsf_env *env);
     // Starts an episode of the active task (env->task).
     fgsf_status (*reset)(fgsf_env *env, fgsf_rng *rng);
@@ -85,6 +96,11 @@ struct fgsf_env {
     double *scratch; // state_size numbers, owned by fgsf_env_create
 };
 
+// Makes an environment known by its name. The definition must outlive every use. A definition that
+// lacks a function, a key that does not start with "env." or is taken, and a name that another
+// definition has are refused.
+FGSF_API fgsf_status fgsf_env_register(const fgsf_env_def *def);
+
 // Returns the i-th registered environment, or NULL past the last.
 FGSF_API const fgsf_env_def *fgsf_env_def_at(int i);
 
@@ -94,9 +110,6 @@ FGSF_API const fgsf_env_def *fgsf_env_def_find(const char *name);
 // Creates the environment that cfg->env.name names.
 FGSF_API fgsf_status fgsf_env_create(const fgsf_config *cfg, fgsf_env **out);
 
-// Creates an environment from its functions, registered or not; cfg->env.name is not looked at.
-FGSF_API fgsf_status fgsf_env_create_from(const fgsf_env_def *def, const fgsf_config *cfg,
-                                          fgsf_env **out);
 FGSF_API void fgsf_env_free(fgsf_env *env);
 
 FGSF_API const fgsf_env_spec *fgsf_env_get_spec(const fgsf_env *env);
@@ -117,6 +130,10 @@ FGSF_API void fgsf_env_observe_f64(const fgsf_env *env, double *state);
 // Reads full_size numbers; writes raw_size or full_size numbers.
 FGSF_API void fgsf_env_get_state(const fgsf_env *env, double *values);
 FGSF_API fgsf_status fgsf_env_set_state(fgsf_env *env, const double *values, int n);
+
+// Says what is known of a task's reward. `w` (num_features) receives the weights where it is linear
+// and must live as long as `out` is used, and so must the environment.
+FGSF_API void fgsf_env_task(const fgsf_env *env, int task, double *w, fgsf_task *out);
 
 FGSF_END_DECLS
 #endif

@@ -2,7 +2,7 @@
 // every method and seed of training.
 //
 //     fgsf_eval_rows rows = {0};
-//     fgsf_evaluate(agent, FGSF_EVAL_LEARNED, 0.0, &rows);
+//     fgsf_evaluate(agent, &cfg, FGSF_EVAL_LEARNED, 0.0, &rows);
 //
 // Trained tasks are scored with the learned or the true reward. Held-out tasks were never trained on:
 // their reward vector is given where it is linear in phi ("true"), else fitted by ridge regression on
@@ -13,8 +13,13 @@
 #include <signal.h>
 
 #include "fgsf/agent.h"
+#include "fgsf/config.h"
+#include "fgsf/env.h"
 
 FGSF_BEGIN_DECLS
+
+// Evaluation episodes are seeded from it: the same for every method and every seed of training.
+#define FGSF_EVAL_SEED 123
 
 // One row of eval.csv.
 typedef struct fgsf_eval_row {
@@ -37,18 +42,23 @@ typedef struct fgsf_eval_rows {
     const volatile sig_atomic_t *stop;
 } fgsf_eval_rows;
 
-// Appends eval.episodes rows for every trained task.
-FGSF_API fgsf_status fgsf_evaluate(fgsf_agent *agent, enum fgsf_eval_reward reward, double epsilon,
+// Appends eval.episodes rows for every trained task of the configuration's environment.
+FGSF_API fgsf_status fgsf_evaluate(fgsf_agent *agent, const fgsf_config *cfg,
+                                   enum fgsf_eval_reward reward, double epsilon,
                                    fgsf_eval_rows *out);
 
 // Appends eval.episodes rows for every held-out task.
-FGSF_API fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, double epsilon, fgsf_eval_rows *out);
+FGSF_API fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, const fgsf_config *cfg,
+                                           double epsilon, fgsf_eval_rows *out);
 
 // Writes the scoring vector of a task that was not trained on: from its weights ("true"), or fitted
 // ("ridge", with the error of the fit), which plays episodes in `env`. For DQN, whose values contain
 // the reward, it is 1 and called "learned" unless the network is told the task's weights.
 FGSF_API fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, float *rho,
                                        const char **name, double *fit_error);
+
+// Returns whether a task's own reward can score what the agent represents.
+FGSF_API bool fgsf_evaluate_expressible(const fgsf_agent *agent, const fgsf_env *env, int task);
 
 FGSF_END_DECLS
 #endif

@@ -2,9 +2,10 @@
 //
 //     q[row][r][a] = sum_f x(s_row, a, f) rho_r[f]
 //
-// Q needs only the product with rho, so rho is folded into the last layer before the pass: R * A
-// outputs instead of A * F, whenever that is fewer. The result is the same up to rounding; tests
-// compare both ways.
+// Q needs only the product with rho. Where the network ends in a linear layer, rho is folded into it
+// before the pass: R * A outputs instead of A * F, whenever that is fewer. The result is the same up
+// to rounding; tests compare both ways. Of a shared network, A is heads * actions: one pass of the
+// body serves all policies.
 #ifndef FGSF_GPE_H
 #define FGSF_GPE_H
 
@@ -33,8 +34,8 @@ FGSF_API fgsf_status fgsf_gpe_run_plain(fgsf_gpe *gpe, const fgsf_network *net, 
 FGSF_API fgsf_status fgsf_gpe_representation(fgsf_gpe *gpe, const fgsf_network *net, const float *s,
                                              int rows, float *x);
 
-// Returns the floating-point operations of the matrix products of one run.
-FGSF_API double fgsf_gpe_flops(const fgsf_gpe *gpe, int num_rho, int rows);
+// Returns the floating-point operations of the matrix products of the last run.
+FGSF_API double fgsf_gpe_flops(const fgsf_gpe *gpe);
 
 FGSF_END_DECLS
 #endif

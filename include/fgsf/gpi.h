@@ -8,10 +8,11 @@
 #ifndef FGSF_GPI_H
 #define FGSF_GPI_H
 
-#include "fgsf/config.h"
 #include "fgsf/rng.h"
 
 FGSF_BEGIN_DECLS
+
+enum fgsf_tie { FGSF_TIE_FIRST, FGSF_TIE_RANDOM, FGSF_TIE_HULL };
 
 typedef struct fgsf_choice {
     int policy, action;

@@ -9,10 +9,11 @@
 #ifndef FGSF_OPTIMIZER_H
 #define FGSF_OPTIMIZER_H
 
-#include "fgsf/config.h"
 #include "fgsf/network.h"
 
 FGSF_BEGIN_DECLS
+
+enum fgsf_opt_kind { FGSF_ADAM, FGSF_SGD, FGSF_SGD_RM };
 
 typedef struct fgsf_optimizer_params {
     enum fgsf_opt_kind kind;
@@ -35,6 +36,19 @@ FGSF_API void fgsf_optimizer_free(fgsf_optimizer *opt);
 // clipping, if wanted. A gradient that is not finite is refused as diverged and changes nothing.
 FGSF_API fgsf_status fgsf_optimizer_step(fgsf_optimizer *opt, fgsf_network *net,
                                          const float *gradient, double lr, double *norm);
+
+// A stretch of the flat buffer with a learning rate of its own.
+typedef struct fgsf_stretch {
+    size_t offset, count; // floats
+    double lr;
+} fgsf_stretch;
+
+// As fgsf_optimizer_step, but only the given stretches move, each at its own rate; the norm is that
+// of the whole gradient.
+FGSF_API fgsf_status fgsf_optimizer_step_stretches(fgsf_optimizer *opt, fgsf_network *net,
+                                                   const float *gradient,
+                                                   const fgsf_stretch *stretches, int count,
+                                                   double *norm);
 
 // The state, for checkpoints: steps taken, and the two moments (each of the network's flat size;
 // NULL for SGD).

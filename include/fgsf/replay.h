@@ -15,11 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fgsf/config.h"
 #include "fgsf/rng.h"
 #include "fgsf/status.h"
 
 FGSF_BEGIN_DECLS
+
+enum fgsf_key_mode { FGSF_KEY_EXACT, FGSF_KEY_GRID };
 
 typedef struct fgsf_transition {
     const float *s, *s_next; // (state_size)
@@ -79,16 +80,6 @@ FGSF_API int fgsf_replay_matching(fgsf_replay *replay, fgsf_rng *rng, int64_t sl
 // Returns the bytes one stored transition takes; with an index, including the most its share can
 // be.
 FGSF_API size_t fgsf_replay_bytes_per_transition(const fgsf_replay *replay);
-
-// Puts the whole content, in slot order and with the order inside the index, into an archive, and
-// restores it bit for bit, so that later draws are the same. Entries are called "PREFIX.s" and so
-// on. Saving refers to the replay's memory until the archive is written. Loading needs a replay of
-// the same parameters; it is empty when that fails.
-struct fgsf_archive;
-FGSF_API void fgsf_replay_save(const fgsf_replay *replay, struct fgsf_archive *archive,
-                               const char *prefix);
-FGSF_API fgsf_status fgsf_replay_load(fgsf_replay *replay, const struct fgsf_archive *archive,
-                                      const char *prefix);
 
 FGSF_END_DECLS
 #endif

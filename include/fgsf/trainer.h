@@ -5,7 +5,7 @@
 //         fgsf_log_row row;
 //         if (fgsf_trainer_log(trainer, &row)) { ... }
 //     }
-//     fgsf_agent_save(fgsf_trainer_agent(trainer), "policy.gguf");
+//     fgsf_agent_save(fgsf_trainer_agent(trainer), &cfg, "policy.gguf");  // fgsf/archive.h
 //
 // A step is one environment step and the learning that follows it. The whole state can be saved after
 // any step and loaded into a trainer made from the same configuration; what follows is the same, bit
@@ -15,6 +15,7 @@
 
 #include "fgsf/agent.h"
 #include "fgsf/config.h"
+#include "fgsf/env.h"
 #include "fgsf/replay.h"
 
 FGSF_BEGIN_DECLS
@@ -57,6 +58,7 @@ FGSF_API bool fgsf_trainer_log(fgsf_trainer *trainer, fgsf_log_row *row);
 
 FGSF_API fgsf_progress fgsf_trainer_progress(const fgsf_trainer *trainer);
 FGSF_API fgsf_agent *fgsf_trainer_agent(const fgsf_trainer *trainer);
+FGSF_API fgsf_learner *fgsf_trainer_learner(const fgsf_trainer *trainer);
 FGSF_API const fgsf_replay *fgsf_trainer_replay(const fgsf_trainer *trainer);
 
 // Returns the environment instance of a task.

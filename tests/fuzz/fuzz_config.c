@@ -5,13 +5,15 @@
 #include <string.h>
 
 #include "fgsf/config.h"
+#include "fgsf/envs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fgsf_config cfg, before, back;
     char *text = malloc(size + 1);
-    if (!text || fgsf_config_resolve(NULL, "clean", "fg-sfrql", &cfg) != FGSF_OK) abort();
+    if (!text || fgsf_envs_register() != FGSF_OK) abort();
+    if (fgsf_config_resolve("four_rooms", "clean", "fg-sfrql", &cfg) != FGSF_OK) abort();
     memcpy(text, data, size);
     text[size] = '\0';
     before = back = cfg;
@@ -26,8 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     // The first line as the value of some key: the reader of --set.
     size_t count = 0;
-    const fgsf_key *keys = fgsf_config_keys(&count);
-    const char *key = keys[(size > 0 ? data[0] : 0) % count].name;
+    while (fgsf_config_key_at(&cfg, count)) count++;
+    const char *key = fgsf_config_key_at(&cfg, (size > 0 ? data[0] : 0) % count)->name;
     text[strcspn(text, "\n")] = '\0';
     fgsf_config_set(&cfg, key, size > 0 ? text + 1 : text, "fuzz");
     fgsf_config_set(&cfg, text, "1", "fuzz");

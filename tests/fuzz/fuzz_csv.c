@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fgsf/envs.h"
 #include "io.h"
 #include "run.h"
 
@@ -53,6 +54,7 @@ static void prepare(void) {
     require(mkdtemp(root) != NULL);
     atexit(forget);
     fgsf_run_id id = {root, "env", "dqn", "", 0};
+    require(fgsf_envs_register() == FGSF_OK);
     require(fgsf_config_resolve("four_rooms", "clean", "dqn", &cfg) == FGSF_OK);
     require(fgsf_run_open(&id, &cfg, false, &found, &run) == FGSF_OK && run);
     fgsf_run_close(run);

@@ -1,0 +1,170 @@
+// The calls of fgsf/env.h: which environments there are, and what is checked once for all of them.
+#include "fgsf/env.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_table.h"
+#include "registry.h"
+
+static fgsf_registry registry = {.what = "environment"};
+
+// ---- Definitions --------------------------------------------------------------------------------
+
+static fgsf_status check_keys(const fgsf_env_def *def) {
+    if (def->params_size > FGSF_ENV_PARAMS_SIZE) {
+        return fgsf_fail(FGSF_ERR_INVALID, "environment '%s': %zu bytes of parameters, at most %d",
+                         def->name, def->params_size, FGSF_ENV_PARAMS_SIZE);
+    }
+    size_t common;
+    const fgsf_key *table = fgsf_config_keys(&common);
+    for (int k = 0; k < def->num_keys; k++) {
+        const fgsf_key *key = &def->keys[k];
+        bool taken = false;
+        for (size_t i = 0; i < common; i++) taken = taken || strcmp(table[i].name, key->name) == 0;
+        if (strncmp(key->name, "env.", 4) != 0 || taken) {
+            return fgsf_fail(FGSF_ERR_INVALID, "environment '%s': key '%.80s' %s", def->name,
+                             key->name, taken ? "exists already" : "does not start with 'env.'");
+        }
+    }
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_env_register(const fgsf_env_def *def) {
+    if (!def || !def->create || !def->free || !def->reset || !def->step || !def->encode ||
+        !def->get_state || !def->set_state || !def->features || !def->task_weights) {
+        return fgsf_fail(FGSF_ERR_INVALID, "environment '%.80s': a function is missing",
+                         def && def->name ? def->name : "");
+    }
+    if (fgsf_registry_find(&registry, def->name) == def) return FGSF_OK;
+    fgsf_status status = check_keys(def);
+    return status == FGSF_OK ? fgsf_registry_add(&registry, def) : status;
+}
+
+const fgsf_env_def *fgsf_env_def_at(int i) {
+    return fgsf_registry_at(&registry, i);
+}
+
+const fgsf_env_def *fgsf_env_def_find(const char *name) {
+    return fgsf_registry_find(&registry, name);
+}
+
+static fgsf_status unknown(const char *name) {
+    char names[256] = "";
+    size_t used = 0;
+    for (int i = 0; fgsf_env_def_at(i) && used < sizeof names; i++) {
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                                 fgsf_env_def_at(i)->name);
+    }
+    return fgsf_fail(FGSF_ERR_INVALID, "env.name: no environment is called '%.80s'; there are %s",
+                     name, *names ? names : "none: register one first");
+}
+
+fgsf_status fgsf_env_require(const char *name, const fgsf_env_def **def) {
+    *def = fgsf_env_def_find(name);
+    return *def ? FGSF_OK : unknown(name);
+}
+
+// ---- Instances ----------------------------------------------------------------------------------
+
+fgsf_status fgsf_env_create(const fgsf_config *cfg, fgsf_env **out) {
+    const fgsf_env_def *def;
+    fgsf_status status = fgsf_env_require(cfg->env.name, &def);
+    if (status != FGSF_OK) return status;
+    if (!(cfg->env.slip >= 0.0 && cfg->env.slip <= 1.0)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "env.slip: %g is not in [0, 1]", cfg->env.slip);
+    }
+    for (int k = 0; k < def->num_keys; k++) { // a struct may be filled without fgsf_config_set
+        status = fgsf_key_check(cfg, &def->keys[k]);
+        if (status != FGSF_OK) return status;
+    }
+    fgsf_env *env = NULL;
+    status = def->create(cfg->env_params.bytes, (int)cfg->env.num_tasks, &env);
+    if (status != FGSF_OK) return status;
+    env->def = def;
+    env->task = 0;
+    env->slip = cfg->env.slip;
+    env->scratch = calloc((size_t)env->spec.state_size, sizeof *env->scratch);
+    if (!env->scratch) {
+        fgsf_env_free(env);
+        return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", def->name);
+    }
+    *out = env;
+    return FGSF_OK;
+}
+
+void fgsf_env_free(fgsf_env *env) {
+    if (!env) return;
+    free(env->scratch);
+    env->def->free(env);
+}
+
+const fgsf_env_spec *fgsf_env_get_spec(const fgsf_env *env) {
+    return &env->spec;
+}
+
+fgsf_status fgsf_env_set_task(fgsf_env *env, int task) {
+    int count = env->spec.num_tasks + env->spec.num_heldout;
+    if (task < 0 || task >= count) {
+        return fgsf_fail(FGSF_ERR_INVALID, "%s: task %d is not in [0, %d)", env->def->name, task,
+                         count);
+    }
+    env->task = task;
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_env_reset(fgsf_env *env, fgsf_rng *rng) {
+    return env->def->reset(env, rng);
+}
+
+fgsf_status fgsf_env_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_result *out) {
+    if (action < 0 || action >= env->spec.num_actions) {
+        return fgsf_fail(FGSF_ERR_INVALID, "%s: action %d is not in [0, %d)", env->def->name,
+                         action, env->spec.num_actions);
+    }
+    if (env->slip > 0.0 && fgsf_rng_uniform(rng) < env->slip) {
+        action = (int)fgsf_rng_below(rng, (uint64_t)env->spec.num_actions);
+    }
+    return env->def->step(env, action, rng, out);
+}
+
+void fgsf_env_observe(const fgsf_env *env, float *state) {
+    env->def->encode(env, env->scratch);
+    for (int i = 0; i < env->spec.state_size; i++) state[i] = (float)env->scratch[i];
+}
+
+void fgsf_env_observe_f64(const fgsf_env *env, double *state) {
+    env->def->encode(env, state);
+}
+
+void fgsf_env_get_state(const fgsf_env *env, double *values) {
+    env->def->get_state(env, values);
+}
+
+fgsf_status fgsf_env_set_state(fgsf_env *env, const double *values, int n) {
+    const fgsf_env_spec *spec = &env->spec;
+    if (n != spec->raw_size && n != spec->full_size) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "%s: a state of %d numbers, but %d (raw) or %d (full) are needed",
+                         env->def->name, n, spec->raw_size, spec->full_size);
+    }
+    for (int i = 0; i < n; i++) {
+        if (!isfinite(values[i])) {
+            return fgsf_fail(FGSF_ERR_INVALID, "%s: state[%d] is %g, not a finite number",
+                             env->def->name, i, values[i]);
+        }
+    }
+    return env->def->set_state(env, values, n);
+}
+
+static bool task_reward(const void *env, int task, const double *phi, double *reward) {
+    const fgsf_env *e = env;
+    return e->def->task_reward && e->def->task_reward(e, task, phi, reward);
+}
+
+void fgsf_env_task(const fgsf_env *env, int task, double *w, fgsf_task *out) {
+    *out = (fgsf_task){.reward = task_reward, .context = env, .task = task};
+    if (env->def->task_weights(env, task, w)) out->w = w;
+}

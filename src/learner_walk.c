@@ -1,0 +1,105 @@
+// The state of a learner, walked for saving and loading alike.
+#include <stdio.h>
+
+#include "learning.h"
+
+#define NAME_SIZE 64
+
+static const char *numbered(char name[NAME_SIZE], const char *group, int k, const char *what) {
+    snprintf(name, NAME_SIZE, "%s.%d.%s", group, k, what);
+    return name;
+}
+
+static void walk_training(fgsf_learner *l, fgsf_walk *w, int net) {
+    char name[NAME_SIZE];
+    fgsf_training *training = &l->training[net];
+    size_t size = fgsf_network_size(l->agent->nets[net]);
+    if (training->target) {
+        float *data = w->loading ? fgsf_network_edit(training->target)
+                                 : (float *)fgsf_network_parameters(training->target);
+        w->array(w, numbered(name, "policy", net, "target"), FGSF_F32, data, size);
+    }
+    const char *const moments_as[2] = {"moment1", "moment2"};
+    for (int i = 0; i < 2; i++) {
+        float *moment = fgsf_optimizer_moment(training->opt, i);
+        if (moment) {
+            w->array(w, numbered(name, "policy", net, moments_as[i]), FGSF_F32, moment, size);
+        }
+    }
+    int64_t steps = fgsf_optimizer_steps(training->opt);
+    w->integer(w, numbered(name, "policy", net, "steps"), &steps);
+    w->integer(w, numbered(name, "policy", net, "updates"), &training->updates);
+    if (w->loading) {
+        fgsf_optimizer_set_steps(training->opt, steps);
+    }
+}
+
+static void walk_reward(fgsf_reward *reward, fgsf_walk *w, int task, double *state) {
+    char name[NAME_SIZE];
+    if (!w->loading) {
+        fgsf_reward_get_state(reward, state);
+    }
+    w->array(w, numbered(name, "task", task, "reward"), FGSF_F64, state,
+             fgsf_reward_state_size(reward));
+    if (w->loading && w->status == FGSF_OK) {
+        fgsf_reward_set_state(reward, state);
+    }
+}
+
+static void walk_policies(fgsf_learner *l, fgsf_walk *w) {
+    int64_t policies = l->agent->seen;
+    w->integer(w, "policies", &policies);
+    if (w->status == FGSF_OK && (policies < 0 || policies > l->agent->num_policies)) {
+        w->status = fgsf_fail(FGSF_ERR_FORMAT, "%s: policies: %lld is not in [0, %d]", w->source,
+                              (long long)policies, l->agent->num_policies);
+    }
+    while (w->status == FGSF_OK && l->agent->seen < policies) {
+        w->status = fgsf_learner_add_task(l);
+    }
+    if (w->status != FGSF_OK) {
+        return;
+    }
+    fgsf_agent_walk(l->agent, w);
+    for (int net = 0; net < fgsf_agent_num_nets(l->agent); net++) {
+        if (l->training[net].opt) {
+            walk_training(l, w, net);
+        }
+    }
+}
+
+// Whether the numbers that are used as indices are in range. A checksum says that a file is what was
+// written, not that it was written by us.
+static fgsf_status check_transitions(const fgsf_learner *l, const char *source) {
+    const fgsf_agent_params *p = &l->params.agent;
+    int members = l->agent->set ? fgsf_feature_set_count(l->agent->set) : 0;
+    for (int64_t i = 0; i < fgsf_replay_count(l->replay); i++) {
+        fgsf_transition t = fgsf_replay_at(l->replay, i);
+        bool event = l->agent->set ? t.event >= 0 && t.event < members : t.event == -1;
+        if (t.action < 0 || t.action >= p->num_actions || t.task < 0 || t.task >= p->num_tasks ||
+            !event) {
+            return fgsf_fail(FGSF_ERR_FORMAT, "%s: transition %lld is out of range", source,
+                             (long long)i);
+        }
+    }
+    return FGSF_OK;
+}
+
+void fgsf_learner_walk(fgsf_learner *l, fgsf_walk *w, double *rewards) {
+    walk_policies(l, w);
+    for (int task = 0; l->rewards && task < l->params.agent.num_tasks; task++) {
+        double *state = rewards + (size_t)task * fgsf_reward_state_size(l->rewards[0]);
+        walk_reward(l->rewards[task], w, task, state);
+    }
+    w->real(w, "flops.learner", &l->flops);
+    w->real(w, "flops.agent", &l->agent->flops);
+    fgsf_walk_rng(w, "rng.init", &l->init_rng);
+    fgsf_walk_rng(w, "rng.explore", &l->explore_rng);
+    fgsf_walk_rng(w, "rng.replay", &l->replay_rng);
+    if (w->status == FGSF_OK) fgsf_replay_walk(l->replay, w, "replay");
+    if (w->status == FGSF_OK && w->loading) w->status = check_transitions(l, w->source);
+}
+
+size_t fgsf_learner_buffer_size(const fgsf_learner *l) {
+    size_t each = l->rewards ? fgsf_reward_state_size(l->rewards[0]) : 0;
+    return (size_t)l->params.agent.num_tasks * each + 1;
+}
