@@ -113,7 +113,8 @@ function(fgsf_find target name header library)
 endfunction()
 
 fgsf_find(fgsf_dependencies CJSON cjson/cJSON.h cjson)
-fgsf_find(fgsf_driver_dependencies CBLAS cblas.h openblas openblas-pthread openblas)
+fgsf_find(fgsf_driver_dependencies CBLAS cblas.h openblas openblas-serial openblas-pthread
+    openblas)
 fgsf_find(fgsf_env_dependencies MUJOCO mujoco/mujoco.h mujoco)
 if(NOT FGSF_HAVE_CJSON)
     message(FATAL_ERROR "cjson/cJSON.h or libcjson is missing: run third_party/setup")

@@ -13,9 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "number.h"
 
 #define MESSAGE_SIZE 256
+#define MODEL_BYTES ((size_t)64 << 20) // to compile one of ours, with its stack
 
 static _Thread_local jmp_buf *landing; // where this thread's guarded call returns on an error
 static _Thread_local char said[MESSAGE_SIZE];
@@ -136,10 +138,13 @@ static fgsf_status write_model(const char *name, const char *xml, char *path, si
 
 static fgsf_status compile(const char *path, fgsf_sim *sim) {
     load_job job = {.path = path, .sim = sim};
+    fgsf_status status =
+        fgsf_memory_check(MODEL_BYTES, "a MuJoCo model"); // it would end the program
+    if (status != FGSF_OK) return status;
     pthread_mutex_lock(&lock);
     install_callbacks();
     locale_t before = fgsf_number_begin(); // for the numbers in the model
-    fgsf_status status = fgsf_sim_guard(sim->name, load_model, &job);
+    status = fgsf_sim_guard(sim->name, load_model, &job);
     fgsf_number_end(before);
     pthread_mutex_unlock(&lock);
     if (status != FGSF_OK) return status;

@@ -19,6 +19,7 @@
 #include "ggml.h"
 #include "gguf.h"
 #include "io.h"
+#include "memory.h"
 
 // An array that is referenced until it is saved.
 typedef struct array {
@@ -49,7 +50,8 @@ static fgsf_status create(fgsf_archive **out) {
 
 fgsf_status fgsf_archive_create(fgsf_archive **out) {
     fgsf_archive *archive = NULL;
-    fgsf_status status = create(&archive);
+    fgsf_status status = fgsf_memory_check(0, "an archive");
+    if (status == FGSF_OK) status = create(&archive);
     if (status != FGSF_OK) return status;
     archive->gguf = gguf_init_empty();
     gguf_set_val_str(archive->gguf, "general.architecture", "fgsf"); // what GGUF tools show
@@ -72,9 +74,14 @@ static void keep_error(fgsf_archive *archive, fgsf_status status) {
     snprintf(archive->message, sizeof archive->message, "%s", fgsf_last_error());
 }
 
-// ggml aborts on a name that is too long or taken, so both are found here.
-static bool may_put(fgsf_archive *archive, const char *name) {
+// ggml aborts on a name that is too long or taken, and without memory, so all three are found here.
+static bool may_put(fgsf_archive *archive, const char *name, size_t bytes) {
     if (archive->status != FGSF_OK) return false;
+    fgsf_status memory = fgsf_memory_check(bytes, "an archive");
+    if (memory != FGSF_OK) {
+        keep_error(archive, memory);
+        return false;
+    }
     if (archive->content) {
         keep_error(archive, fgsf_fail(FGSF_ERR_INVALID, "%s: opened for reading", archive->path));
         return false;
@@ -93,20 +100,20 @@ static bool may_put(fgsf_archive *archive, const char *name) {
 }
 
 void fgsf_archive_put_int(fgsf_archive *archive, const char *name, int64_t value) {
-    if (may_put(archive, name)) gguf_set_val_i64(archive->gguf, name, value);
+    if (may_put(archive, name, 0)) gguf_set_val_i64(archive->gguf, name, value);
 }
 
 void fgsf_archive_put_real(fgsf_archive *archive, const char *name, double value) {
-    if (may_put(archive, name)) gguf_set_val_f64(archive->gguf, name, value);
+    if (may_put(archive, name, 0)) gguf_set_val_f64(archive->gguf, name, value);
 }
 
 void fgsf_archive_put_text(fgsf_archive *archive, const char *name, const char *value) {
-    if (may_put(archive, name)) gguf_set_val_str(archive->gguf, name, value);
+    if (may_put(archive, name, 2 * strlen(value))) gguf_set_val_str(archive->gguf, name, value);
 }
 
 static void put_array(fgsf_archive *archive, const char *name, enum ggml_type type,
                       const void *data, size_t count) {
-    if (!may_put(archive, name)) return;
+    if (!may_put(archive, name, 0)) return;
     if (archive->num_arrays == archive->max_arrays) {
         size_t max = archive->max_arrays ? 2 * archive->max_arrays : 64;
         array *grown = realloc(archive->arrays, max * sizeof *grown);
@@ -232,6 +239,8 @@ static fgsf_status read_file(const char *path, unsigned char **content, size_t *
 
 static fgsf_status parse_content(fgsf_archive *archive, size_t size) {
     struct gguf_init_params params = {.no_alloc = true};
+    fgsf_status status = fgsf_memory_check(2 * size, archive->path);
+    if (status != FGSF_OK) return status;
     archive->gguf =
         gguf_init_from_buffer(archive->content, size - sizeof(fgsf_archive_footer), params);
     if (!archive->gguf) {

@@ -8,6 +8,7 @@
 
 #include "denormals.h"
 #include "ggml-cpu.h"
+#include "memory.h"
 
 static void discard_log(enum ggml_log_level level, const char *text, void *userdata) {
     (void)level, (void)text, (void)userdata;
@@ -79,12 +80,16 @@ fgsf_status fgsf_device_open(const char *name, fgsf_device **out) {
     if (!name || !*name) {
         name = "auto";
     }
+    fgsf_status status = fgsf_memory_check(0, "a device");
+    if (status != FGSF_OK) {
+        return status;
+    }
     fgsf_silence_ggml();
     fgsf_device *device = calloc(1, sizeof *device);
     if (!device) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for device '%s'", name);
     }
-    fgsf_status status = add_backends(device, name);
+    status = add_backends(device, name);
     if (status != FGSF_OK) {
         fgsf_device_free(device);
         return status;
@@ -182,10 +187,12 @@ fgsf_status fgsf_program_begin(fgsf_program *program, fgsf_program_size size, bo
         .mem_size = tensors + ggml_graph_overhead_custom((size_t)nodes, with_gradients),
         .no_alloc = true,
     };
-    *program = (fgsf_program){.ctx = ggml_init(params)};
-    if (!program->ctx) {
-        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a graph");
+    *program = (fgsf_program){0};
+    fgsf_status status = fgsf_memory_check(params.mem_size, "a graph");
+    if (status != FGSF_OK) {
+        return status;
     }
+    program->ctx = ggml_init(params);
     program->graph = ggml_new_graph_custom(program->ctx, (size_t)nodes, with_gradients);
     return FGSF_OK;
 }
@@ -272,6 +279,10 @@ static double count_flops(struct ggml_cgraph *graph) {
 fgsf_status fgsf_program_finish(fgsf_program *program, fgsf_device *device,
                                 ggml_gallocr_t scratch) {
     program->flops = count_flops(program->graph);
+    fgsf_status status = fgsf_memory_check(0, "a graph"); // what it computes ggml reports itself
+    if (status != FGSF_OK) {
+        return status;
+    }
     if (device->num_backends > 1) {
         return schedule(program, device);
     }

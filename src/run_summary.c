@@ -256,33 +256,40 @@ typedef struct summary {
     char first[800]; // what is wrong with the first one
 } summary;
 
-static void put_run(summary *s, const char *directory) {
+// Fails for lack of memory alone; everything else is said in the row.
+static fgsf_status put_run(summary *s, const char *directory) {
     FILE *out = s->out;
     const char *relative = directory + s->root + 1;
     fgsf_run_record r;
     collection all = {0};
     fgsf_status status = fgsf_run_read(directory, &r);
+    if (status == FGSF_ERR_MEMORY) return status;
     if (status != FGSF_OK) { // what its place says, and why there is no more
         char message[600];
         snprintf(message, sizeof message, "%s: %s", relative, fgsf_last_error());
         fprintf(out, ",,,,unreadable,,,,,,,0,,,,,,,");
         put_quoted(out, message);
         fputs(",\n", out);
-        return;
+        return FGSF_OK;
     }
-    if (fgsf_run_verify(directory, &r) != FGSF_OK) { // its numbers would be wrong
+    status = fgsf_run_verify(directory, &r);
+    if (status == FGSF_ERR_MEMORY) return status;
+    if (status != FGSF_OK) { // its numbers would be wrong
         put_rows(out, &r, "damaged", &all, fgsf_last_error());
         if (s->damaged++ == 0) snprintf(s->first, sizeof s->first, "%s", fgsf_last_error());
-        return;
+        return FGSF_OK;
     }
     status = read_rows(directory, "train.csv", train_columns, 3, train_row, &all);
     if (status == FGSF_OK)
         status = read_rows(directory, "eval.csv", eval_columns, 7, eval_row, &all);
     if (status == FGSF_OK) status = add_unevaluated(&all);
-    put_rows(out, &r, fgsf_run_status_name(r.status), &all,
-             status == FGSF_OK ? r.message : fgsf_last_error());
+    if (status != FGSF_ERR_MEMORY) {
+        put_rows(out, &r, fgsf_run_status_name(r.status), &all,
+                 status == FGSF_OK ? r.message : fgsf_last_error());
+    }
     free(all.outcomes);
     free(all.tasks);
+    return status == FGSF_ERR_MEMORY ? status : FGSF_OK;
 }
 
 // ---- Walking OUT/<env>/<method>/seed-<k> ---------------------------------------------------------
@@ -312,7 +319,7 @@ static fgsf_status walk(summary *s, const char *directory, int depth) {
         if (status == FGSF_OK && depth < 2) status = walk(s, path, depth + 1);
         if (depth == 2) fgsf_io_remove_leftovers(path);
         if (status == FGSF_OK && depth == 2 && access(record, F_OK) == 0) {
-            put_run(s, path);
+            status = put_run(s, path);
         }
         free(entries[i]);
     }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The drivers in bad surroundings: a full device behind stdout, arguments and maps with terminal codes,
-# a request to stop during the evaluation.
+# little memory, a request to stop during the evaluation.
 set -euo pipefail
 
 bin=$FGSF_BUILD/experiments
@@ -68,6 +68,27 @@ raw "$bin/theory" "$esc"
 raw "$bin/overhead" --methods "$esc"
 raw "$bin/gradient_oracle" "$esc"
 raw "$FGSF_BUILD/notebooks-export/export" "$esc" -o new
+
+# ---- little memory: a message, not an abort, and never a spin ------------------------------------
+
+drivers=(four_rooms)
+! "$bin/rollout" --env reacher --random --steps 1 >/dev/null 2>&1 || drivers+=(reacher point_maze)
+timeout=$(command -v timeout)
+for limit in 60000 75000 90000 100000 120000 150000 200000 300000; do # KiB of address space
+    for driver in "${drivers[@]}"; do
+        code=0
+        (ulimit -v $limit && PATH=$work/nothing exec "$timeout" -k 1 30 "$bin/$driver" --scale smoke \
+            --methods fg-sfrql --out tight --quiet --set train.steps_per_task=30 \
+            --set eval.episodes=1) >log 2>&1 || code=$?
+        case $code in
+        0) ;;
+        2) grep -q 'memory\|bytes' log || fail "$driver under $limit KiB: $(cat log)" ;;
+        127) grep -q 'shared object\|loading' log || fail "$driver under $limit KiB: $(cat log)" ;;
+        *) fail "$driver under $limit KiB: exit code $code: $(cat log)" ;;
+        esac
+        rm -rf tight
+    done
+done
 
 # ---- a request to stop during the evaluation -----------------------------------------------------
 
