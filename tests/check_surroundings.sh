@@ -78,7 +78,7 @@ for limit in 60000 75000 90000 100000 120000 150000 200000 300000; do # KiB of a
     for driver in "${drivers[@]}"; do
         code=0
         (ulimit -v $limit && PATH=$work/nothing exec "$timeout" -k 1 30 "$bin/$driver" --scale smoke \
-            --methods fg-sfrql --out tight --quiet --set train.steps_per_task=30 \
+            --methods fg-sfrql --out tight --quiet --set train.steps_per_task=50 \
             --set eval.episodes=1) >log 2>&1 || code=$?
         case $code in
         0) ;;
