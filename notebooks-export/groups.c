@@ -229,6 +229,13 @@ static fgsf_status new_group(pool *p, group **list, size_t *n, group g) {
     return FGSF_OK;
 }
 
+// A summary does not record settings; its folder has the name of the study.
+static fgsf_status name_study(pool *p, const run *r, const char **out) {
+    const char *end = strrchr(r->dir, '/'), *start = end;
+    while (start && start > r->dir && start[-1] != '/') start--;
+    return end ? pool_printf(p, out, "%.*s", (int)(end - start), start) : FGSF_OK;
+}
+
 // Refuses methods with different settings, decides which arms the general figures show, and says what
 // the group is about.
 static fgsf_status finish_group(pool *p, group *g) {
@@ -243,8 +250,12 @@ static fgsf_status finish_group(pool *p, group *g) {
         if (!first) first = arm_example(a);
     }
     if (shown >= 2) g->has |= HAS_PAIRS;
+    for (size_t i = 0; i < g->narms && !first; i++) {
+        if (g->arms[i].nruns) first = arm_example(&g->arms[i]);
+    }
+    if (first && !first->preset && first->summary_only) return name_study(p, first, &g->about);
     if (!first || !first->preset) return FGSF_OK;
-    bool changed = first->changed && *first->changed;
+    bool changed = !first->cell && first->changed && *first->changed;
     return pool_printf(p, &g->about, "%s%s%s", first->preset, changed ? ", " : "",
                        changed ? first->changed : "");
 }

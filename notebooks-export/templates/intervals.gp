@@ -14,7 +14,7 @@ do for [p=1:|PANEL|] {
     set format x (TOP[p] >= 5000 ? '%.0s%c' : '%g')
     set ytics scale 0 ()
     do for [i=1:|SERIES|] {
-        LABEL = p == 1 ? tic(SERIES[i]) : ''
+        LABEL = (p - 1) % COLS == 0 ? tic(SERIES[i]) : ''
         AT_ROW = |SERIES| + 1 - i
         set ytics add (LABEL AT_ROW)
     }

@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_cumulative.gp
 NAME = 'four_rooms_cumulative'
 DATA = 'four_rooms_cumulative.csv'
-TITLE = 'four_rooms (clean): cumulative reward while training, mean and 95 % interval, n = 3 seeds [smoke]'
+TITLE = 'four_rooms (clean, env.step_cost=0.01): cumulative reward while training, mean and 95 % interval, n = 3 seeds [smoke]'
 WIDTH = 1090
 HEIGHT = 670
 SERIES_COLUMN = 'method'
@@ -14,7 +14,7 @@ XSCALE = 1000
 XLABEL = 'steps on the task (thousands)'
 XCOLUMN = 'step'
 YLABEL = 'cumulative reward'
-PAPER = 1
+PAPER = 0
 MARK = -1
 LOGX = 0
 LOGY = 0

@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_diagnostics.gp
 NAME = 'four_rooms_diagnostics'
 DATA = 'four_rooms_diagnostics.csv'
-TITLE = 'four_rooms (clean): residual, gradient norm and errors while training, n = 20 seeds'
+TITLE = 'four_rooms (clean, env.slip=0.1): residual, gradient norm and errors while training, n = 20 seeds'
 WIDTH = 1080
 HEIGHT = 790
 SERIES_COLUMN = 'method'

@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_gpi_share.gp
 NAME = 'four_rooms_gpi_share'
 DATA = 'four_rooms_gpi_share.csv'
-TITLE = 'four_rooms (clean): how often another task''s policy is the best in GPI, n = 20 seeds'
+TITLE = 'four_rooms (clean, env.slip=0.1): how often another task''s policy is the best in GPI, n = 20 seeds'
 WIDTH = 900
 HEIGHT = 450
 SERIES_COLUMN = 'method'

@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_cumulative.gp
 NAME = 'four_rooms_cumulative'
 DATA = 'four_rooms_cumulative.csv'
-TITLE = 'four_rooms (clean): cumulative reward while training, mean and 95 % interval, n = 5 seeds'
+TITLE = 'four_rooms (clean, xi, env.step_cost=0.01, reward.model=mlp): cumulative reward while training, mean and 95 % interval, n = 5 seeds'
 WIDTH = 1090
 HEIGHT = 670
 SERIES_COLUMN = 'method'
@@ -14,7 +14,7 @@ XSCALE = 1000
 XLABEL = 'steps on the task (thousands)'
 XCOLUMN = 'step'
 YLABEL = 'cumulative reward'
-PAPER = 1
+PAPER = 0
 MARK = -1
 LOGX = 0
 LOGY = 0

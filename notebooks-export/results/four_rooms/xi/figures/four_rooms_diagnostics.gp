@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_diagnostics.gp
 NAME = 'four_rooms_diagnostics'
 DATA = 'four_rooms_diagnostics.csv'
-TITLE = 'four_rooms (clean): residual, gradient norm and errors while training, n = 5 seeds'
+TITLE = 'four_rooms (clean, xi, env.step_cost=0.01, reward.model=mlp): residual, gradient norm and errors while training, n = 5 seeds'
 WIDTH = 1080
 HEIGHT = 450
 SERIES_COLUMN = 'method'

@@ -1,7 +1,7 @@
 # Draws the .png and the .svg from the .csv beside it: gnuplot four_rooms_gpi_share.gp
 NAME = 'four_rooms_gpi_share'
 DATA = 'four_rooms_gpi_share.csv'
-TITLE = 'four_rooms (clean): how often another task''s policy is the best in GPI, n = 5 seeds'
+TITLE = 'four_rooms (clean, xi, env.step_cost=0.01, reward.model=mlp): how often another task''s policy is the best in GPI, n = 5 seeds'
 WIDTH = 900
 HEIGHT = 450
 SERIES_COLUMN = 'method'
