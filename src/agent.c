@@ -76,7 +76,9 @@ static fgsf_status allocate(fgsf_agent *agent) {
     agent->task_weights = calloc(all * d, sizeof(float));
     agent->input = calloc((size_t)agent->shape.input, sizeof(float));
     agent->values = calloc(values, sizeof(float));
-    if (!agent->nets || !agent->rho || !agent->task_weights || !agent->input || !agent->values) {
+    agent->phi = calloc(d, sizeof *agent->phi);
+    if (!agent->nets || !agent->rho || !agent->task_weights || !agent->input || !agent->values ||
+        !agent->phi) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for an agent of %d policies",
                          agent->num_policies);
     }
@@ -137,6 +139,7 @@ void fgsf_agent_free(fgsf_agent *agent) {
     free(agent->task_weights);
     free(agent->input);
     free(agent->values);
+    free(agent->phi);
     fgsf_gpe_free(agent->gpe);
     fgsf_feature_set_free(agent->set);
     fgsf_device_free(agent->device);
@@ -250,15 +253,14 @@ static bool reward_of(const fgsf_task *task, const double *phi, int d, double *r
 static bool score_members(const fgsf_agent *agent, const fgsf_task *task, float *rho) {
     int d = agent->params.num_features;
     const float *members = fgsf_feature_set_members(agent->set);
-    double *phi = calloc((size_t)d, sizeof *phi);
-    bool expressible = phi != NULL;
+    double *phi = agent->phi;
+    bool expressible = true;
     for (int f = 0; f < fgsf_feature_set_count(agent->set) && expressible; f++) {
         double reward = 0.0;
         for (int k = 0; k < d; k++) phi[k] = members[f * d + k];
         expressible = reward_of(task, phi, d, &reward);
         rho[f] = (float)reward;
     }
-    free(phi);
     return expressible;
 }
 

@@ -114,7 +114,8 @@ static fgsf_status open_file(const char *path, const char *kind, fgsf_archive **
 
 static fgsf_status check_same_config(const fgsf_config *cfg, const char *json, const char *path) {
     char *own = fgsf_config_to_json(cfg);
-    bool same = own && strcmp(own, json) == 0;
+    if (!own) return fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to compare it", path);
+    bool same = strcmp(own, json) == 0;
     free(own);
     return same ? FGSF_OK
                 : fgsf_fail(FGSF_ERR_INVALID, "%s: was written with another configuration", path);

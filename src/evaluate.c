@@ -106,42 +106,65 @@ static fgsf_status fit_weights(fgsf_env *env, int task, double *w, double *rmse)
     return status;
 }
 
-// Whether a task's own reward can score the representation; `rho` is then its scoring vector.
-static bool true_rho(const fgsf_agent *agent, const fgsf_env *env, int task, float *rho) {
-    double *w = malloc((size_t)env->spec.num_features * sizeof *w);
+static fgsf_status check(const fgsf_agent *agent, const void *other, double epsilon) {
+    if (!agent || !other) {
+        return fgsf_fail(FGSF_ERR_INVALID, "evaluate: an argument is NULL");
+    }
+    if (!(epsilon >= 0.0 && epsilon <= 1.0)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "evaluate: epsilon %g is not in [0, 1]", epsilon);
+    }
+    return FGSF_OK;
+}
+
+// Says whether a task's own reward can score the representation; `rho` is then its scoring vector.
+static fgsf_status true_rho(const fgsf_agent *agent, const fgsf_env *env, int task, float *rho,
+                            bool *expressible) {
+    int tasks = env->spec.num_tasks + env->spec.num_heldout, d = env->spec.num_features;
+    if (task < 0 || task >= tasks || d != fgsf_agent_get_params(agent)->num_features) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "evaluate: task %d of %d with %d features, for an agent of %d features",
+                         task, tasks, d, fgsf_agent_get_params(agent)->num_features);
+    }
+    double *w = malloc((size_t)d * sizeof *w);
+    if (!w) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for the weights of a task");
     fgsf_task known;
-    if (w) fgsf_env_task(env, task, w, &known);
-    bool expressible = w && fgsf_agent_rho_from_task(agent, &known, rho);
+    fgsf_env_task(env, task, w, &known);
+    *expressible = fgsf_agent_rho_from_task(agent, &known, rho);
     free(w);
-    return expressible;
+    return FGSF_OK;
 }
 
 bool fgsf_evaluate_expressible(const fgsf_agent *agent, const fgsf_env *env, int task) {
+    if (!agent || !env) return false;
     float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof *rho);
-    bool expressible = rho && true_rho(agent, env, task, rho);
+    bool expressible = false;
+    bool known = rho && true_rho(agent, env, task, rho, &expressible) == FGSF_OK;
     free(rho);
-    return expressible;
+    return known && expressible;
 }
 
 fgsf_status fgsf_evaluate(fgsf_agent *agent, const fgsf_config *cfg, enum fgsf_eval_reward reward,
                           double epsilon, fgsf_eval_rows *out) {
     fgsf_env *env = NULL;
-    fgsf_status status = fgsf_env_create(cfg, &env);
+    fgsf_status status = check(agent, cfg && out ? out : NULL, epsilon);
+    if (status == FGSF_OK) status = fgsf_env_create(cfg, &env);
+    if (status != FGSF_OK) return status;
     float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
+    if (!rho) status = fgsf_fail(FGSF_ERR_MEMORY, "no memory to evaluate");
     for (int task = 0; status == FGSF_OK && task < env->spec.num_tasks; task++) {
         scoring score = {.name = "learned"};
+        bool expressible = true;
         if (reward == FGSF_EVAL_TRUE) {
-            if (!rho || !true_rho(agent, env, task, rho)) {
-                status =
-                    fgsf_fail(FGSF_ERR_INVALID,
-                              "eval.reward: true, but the reward of task %d cannot be expressed "
-                              "by the representation",
-                              task);
-                break;
-            }
             score = (scoring){.rho = rho, .name = "true"};
+            status = true_rho(agent, env, task, rho, &expressible);
         }
-        status = run_task(agent, cfg, env, task, &score, epsilon, out);
+        if (status == FGSF_OK && !expressible) {
+            status = fgsf_fail(FGSF_ERR_INVALID,
+                               "eval.reward: true, but the reward of task %d cannot be expressed "
+                               "by the representation",
+                               task);
+        }
+        if (status == FGSF_OK) status = run_task(agent, cfg, env, task, &score, epsilon, out);
     }
     free(rho);
     fgsf_env_free(env);
@@ -150,17 +173,19 @@ fgsf_status fgsf_evaluate(fgsf_agent *agent, const fgsf_config *cfg, enum fgsf_e
 
 fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, float *rho,
                               const char **name, double *fit_error) {
+    fgsf_status status = check(agent, env && rho && name ? fit_error : NULL, 0.0);
+    if (status != FGSF_OK) return status;
     const fgsf_agent_params *params = fgsf_agent_get_params(agent);
     bool told = params->representation != FGSF_Q || params->task_input == FGSF_TASK_INPUT_W;
+    bool expressible = false;
     *name = told ? "true" : "learned"; // DQN without the task in its input knows nothing of it
     *fit_error = 0.0;
-    if (true_rho(agent, env, task, rho)) {
-        return FGSF_OK;
-    }
+    status = true_rho(agent, env, task, rho, &expressible);
+    if (status != FGSF_OK || expressible) return status;
     *name = "ridge";
     double *w = malloc((size_t)env->spec.num_features * sizeof(double));
-    fgsf_status status = w ? fit_weights(env, task, w, fit_error)
-                           : fgsf_fail(FGSF_ERR_MEMORY, "no memory to fit a reward");
+    status = w ? fit_weights(env, task, w, fit_error)
+               : fgsf_fail(FGSF_ERR_MEMORY, "no memory to fit a reward");
     if (status == FGSF_OK) fgsf_agent_rho_from_weights(agent, w, rho);
     free(w);
     return status;
@@ -169,10 +194,9 @@ fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, 
 fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, const fgsf_config *cfg, double epsilon,
                                   fgsf_eval_rows *out) {
     fgsf_env *env = NULL;
-    fgsf_status status = fgsf_env_create(cfg, &env);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    fgsf_status status = check(agent, cfg && out ? out : NULL, epsilon);
+    if (status == FGSF_OK) status = fgsf_env_create(cfg, &env);
+    if (status != FGSF_OK) return status;
     float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
     int first = env->spec.num_tasks, count = env->spec.num_heldout;
     status = rho ? FGSF_OK : fgsf_fail(FGSF_ERR_MEMORY, "no memory to evaluate");

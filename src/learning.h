@@ -22,6 +22,7 @@ struct fgsf_agent {
     fgsf_gpe *gpe;
     float *input;  // (input): one encoded state and the task input behind it
     float *values; // (num_policies, actions)
+    double *phi;   // (num_features), to score the members of a feature set
     double flops;  // of matrix products so far, acting
 };
 
