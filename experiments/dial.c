@@ -31,6 +31,8 @@ static const dial dials[] = {
     {"rate", "sf.lr", "dqn.lr", "1e-4,3e-4,1e-3,3e-3", "learning rate (priors: 1/100 of it)"},
     {"gamma", "train.gamma", "train.gamma", "0.8,0.9,0.95,0.99", "discount"},
     {"slip", "env.slip", "env.slip", "0,0.05,0.1,0.2,0.3", "probability of a random step"},
+    {"norm", "net.norm", "net.norm", "none,rms,layer", "normalisation before each activation"},
+    {"kind", "net.kind", "net.kind", "mlp,torso", "a network per policy, or one body for all"},
     {"reward", "reward.model", NULL, "linear_nlms,known", "reward learned or given"},
     {"action", "sf.next_action_current", NULL, "gpi,own", "next action of all policies or its own"},
 };
