@@ -3,6 +3,8 @@
 //
 //     watch runs/four_rooms-clean/four_rooms/fg-sfrql/seed-0/policy.gguf --task 2
 //     watch POLICY.gguf --task h3 --episodes 1 --plain          a held-out task, as plain text
+//     watch POLICY.gguf --reward "1,-0.5,2,1"                   a reward never trained on
+//     watch POLICY.gguf --reward "2*phi0 - phi1*phi1"           and a formula of the features
 //
 // Episodes are those of eval.csv: the same seeds, so the same returns. On a terminal the picture is
 // redrawn in place; elsewhere, or with --plain, the frames follow each other.
@@ -20,6 +22,7 @@
 #include "fgsf/archive.h"
 #include "fgsf/evaluate.h"
 #include "plugins.h"
+#include "formula.h"
 #include "watch_view.h"
 #include "say.h"
 
@@ -27,10 +30,10 @@
 #define MAX_LINE 1024
 
 typedef struct options {
-    const char *policy, *task, *frames;
+    const char *policy, *task, *frames, *reward;
     long episodes, delay, seed, steps; // -1: not given
     double epsilon;
-    bool plain, true_reward, help;
+    bool plain, help;
 } options;
 
 typedef struct watcher {
@@ -48,6 +51,10 @@ typedef struct watcher {
     fgsf_choice choice;
     bool explored; // the action was a random one
     double total;  // return so far
+    double *w;     // typed weights, or the fit of a typed formula
+    bool typed;    // the reward is the command line's
+    double sum;    // of returns
+    int reached;   // episodes that reached the goal
     fgsf_step_result last;
 } watcher;
 
@@ -67,7 +74,8 @@ static const char HELP[] =
     "  --steps T      steps of an episode at most (default: eval.horizon)\n"
     "  --delay MS     milliseconds per step (default 150 on a terminal, else 0)\n"
     "  --epsilon E    probability of a uniform action (default 0)\n"
-    "  --reward NAME  learned (default) or true: what the priors are scored with\n"
+    "  --reward R     what the priors are scored with: learned (default), true, weights of the\n"
+    "                 features (1,-0.5,2) or a formula of them (2*phi0 - phi1*phi1)\n"
     "  --seed N       of the episodes (default 123, those of eval.csv)\n"
     "  --plain        print one frame after the other, as elsewhere than on a terminal\n"
     "  --frames DIR   write every frame to DIR/frame-00000.ppm and so on\n"
@@ -105,9 +113,7 @@ static bool read_flag(options *o, const char *flag, const char *value) {
     } else if (strcmp(flag, "--frames") == 0) {
         o->frames = value;
     } else if (strcmp(flag, "--reward") == 0) {
-        o->true_reward = strcmp(value, "true") == 0;
-        return o->true_reward || strcmp(value, "learned") == 0 ||
-               bad(flag, value, "is not one of learned|true");
+        o->reward = value;
     } else if (strcmp(flag, "--epsilon") == 0) {
         char *end = NULL;
         o->epsilon = strtod(value, &end);
@@ -121,7 +127,12 @@ static bool read_flag(options *o, const char *flag, const char *value) {
 }
 
 static bool read_arguments(int argc, char **argv, options *o) {
-    *o = (options){.task = "0", .episodes = 1, .delay = -1, .seed = FGSF_EVAL_SEED, .steps = -1};
+    *o = (options){.task = "0",
+                   .reward = "learned",
+                   .episodes = 1,
+                   .delay = -1,
+                   .seed = FGSF_EVAL_SEED,
+                   .steps = -1};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--plain") == 0) {
             o->plain = true;
@@ -318,6 +329,17 @@ static fgsf_status choose(watcher *w, fgsf_rng *rng) {
     return FGSF_OK;
 }
 
+// The typed reward of a feature vector: weights have commas, formulas have features.
+static bool typed_reward(const void *context, int task, const double *phi, double *reward) {
+    const watcher *w = context;
+    int n = w->env->spec.num_features;
+    (void)task;
+    if (strstr(w->o->reward, "phi")) return fgsf_formula(w->o->reward, phi, n, reward) == FGSF_OK;
+    *reward = 0;
+    for (int i = 0; i < n; i++) *reward += w->w[i] * phi[i];
+    return true;
+}
+
 static fgsf_status play(watcher *w) {
     long horizon = w->o->steps >= 0 ? w->o->steps : (long)w->cfg.eval.horizon;
     fgsf_rng rng = fgsf_rng_make(
@@ -333,9 +355,13 @@ static fgsf_status play(watcher *w) {
         if (status == FGSF_OK) status = show(w, over);
         if (over || status != FGSF_OK) break;
         status = fgsf_env_step(w->env, w->choice.action, &rng, &w->last);
-        w->total += w->last.reward;
+        double reward = w->last.reward;
+        if (w->typed && status == FGSF_OK) typed_reward(w, w->task, w->last.phi, &reward);
+        w->total += reward;
         success = success || w->last.success;
     }
+    w->sum += w->total;
+    w->reached += success;
     if (status == FGSF_OK && !stopped) {
         printf("episode %d: return %.9g, %d steps, goal %sreached\n%s", w->episode, w->total,
                w->step, success ? "" : "not ", w->live ? "" : "\n");
@@ -362,12 +388,55 @@ static fgsf_status find_task(watcher *w) {
     return fgsf_env_set_task(w->env, w->task);
 }
 
+// A reward from the command line: acted on as it is where the representation can express it, else as
+// its best fit, which is said.
+static fgsf_status find_typed(watcher *w) {
+    const char *text = w->o->reward;
+    int n = w->env->spec.num_features;
+    fgsf_task task = {.w = w->w, .reward = typed_reward, .context = w, .task = w->task};
+    double error, zero[n];
+    memset(zero, 0, sizeof zero);
+    w->typed = true;
+    w->rho = w->given;
+    w->reward_name = "typed";
+    if (fgsf_agent_get_params(w->agent)->representation == FGSF_Q) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "--reward '%.200s': values of DQN contain the reward that "
+                         "they were trained on; psi and xi can be given another",
+                         text);
+    }
+    if (!strstr(text, "phi")) {
+        if (fgsf_formula_weights(text, w->w, n) != FGSF_OK) {
+            return fgsf_fail(FGSF_ERR_INVALID,
+                             "--reward %s (%d weights, learned, true or a formula)",
+                             fgsf_last_error(), n);
+        }
+    } else if (fgsf_formula(text, zero, n, &error) != FGSF_OK) {
+        return fgsf_fail(FGSF_ERR_INVALID, "--reward %s", fgsf_last_error());
+    } else {
+        task.w = NULL;
+    }
+    if (fgsf_agent_rho_from_task(w->agent, &task, w->rho)) return FGSF_OK;
+    fgsf_status status = fgsf_evaluate_fit(w->env, w->task, &task, w->w, &error);
+    if (status != FGSF_OK) return status;
+    fgsf_agent_rho_from_weights(w->agent, w->w, w->rho);
+    if (error < 1e-6) return FGSF_OK; // linear after all
+    w->reward_name = "fitted";
+    fgsf_say(
+        "watch: --reward '%.200s' is not linear in the features, as psi needs: acting on the best "
+        "fit, root mean squared error %.3g",
+        text, error);
+    return FGSF_OK;
+}
+
 // What the priors are scored with: the learned vector, the true one, or a fit of it.
 static fgsf_status find_reward(watcher *w) {
     double error = 0;
     bool heldout = w->task >= w->env->spec.num_tasks;
+    bool as_true = strcmp(w->o->reward, "true") == 0;
     w->reward_name = "learned";
-    if (!heldout && !w->o->true_reward) return FGSF_OK;
+    if (!as_true && strcmp(w->o->reward, "learned") != 0) return find_typed(w);
+    if (!heldout && !as_true) return FGSF_OK;
     w->rho = w->given;
     if (heldout) {
         return fgsf_evaluate_rho(w->agent, w->env, w->task, w->rho, &w->reward_name, &error);
@@ -386,9 +455,11 @@ static fgsf_status set_up(watcher *w) {
     if (status != FGSF_OK) return status;
     const fgsf_env_spec *spec = fgsf_env_get_spec(w->env);
     w->given = calloc((size_t)fgsf_agent_shape(w->agent)->features, sizeof(float));
+    w->w = calloc((size_t)spec->num_features, sizeof(double));
     w->state = calloc((size_t)spec->state_size, sizeof(float));
     w->q = calloc((size_t)(fgsf_agent_num_policies(w->agent) * spec->num_actions), sizeof(float));
-    if (!w->given || !w->state || !w->q) return fgsf_fail(FGSF_ERR_MEMORY, "no memory to watch");
+    if (!w->given || !w->w || !w->state || !w->q)
+        return fgsf_fail(FGSF_ERR_MEMORY, "no memory to watch");
     status = find_task(w);
     if (status == FGSF_OK) status = find_reward(w);
     if (status == FGSF_OK) status = fgsf_watch_view_create(&w->cfg, w->env, &w->view);
@@ -403,6 +474,7 @@ static void tear_down(watcher *w) {
     fgsf_env_free(w->env);
     fgsf_agent_free(w->agent);
     free(w->given);
+    free(w->w);
     free(w->state);
     free(w->q);
 }
@@ -429,6 +501,10 @@ int main(int argc, char **argv) {
         fputs("\033[0m\033[?25h", stdout);
         if (stopped) putchar('\n');
         fflush(stdout);
+    }
+    if (status == FGSF_OK && !stopped && w.typed) {
+        printf("reward %s: mean return %.9g, goal reached in %d of %ld episodes\n", o.reward,
+               w.sum / (double)(o.episodes > 0 ? o.episodes : 1), w.reached, o.episodes);
     }
     tear_down(&w);
     if (status != FGSF_OK) fgsf_say("watch: %s", fgsf_last_error());

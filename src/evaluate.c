@@ -81,7 +81,8 @@ static fgsf_status run_task(fgsf_agent *agent, const fgsf_config *cfg, fgsf_env 
 }
 
 // Collects features and rewards with random actions and fits the weights of a held-out reward.
-static fgsf_status fit_weights(fgsf_env *env, int task, double *w, double *rmse) {
+fgsf_status fgsf_evaluate_fit(fgsf_env *env, int task, const fgsf_task *reward, double *w,
+                              double *rmse) {
     int d = env->spec.num_features, n = RIDGE_TRANSITIONS;
     float *phi = malloc((size_t)(n * d) * sizeof(float));
     double *r = malloc((size_t)n * sizeof(double));
@@ -98,6 +99,7 @@ static fgsf_status fit_weights(fgsf_env *env, int task, double *w, double *rmse)
             phi[i * d + k] = (float)result.phi[k];
         }
         r[i] = status == FGSF_OK ? result.reward : 0.0;
+        if (status == FGSF_OK && reward) reward->reward(reward->context, task, result.phi, &r[i]);
         over = status == FGSF_OK && result.terminal;
     }
     if (status == FGSF_OK) status = fgsf_reward_ridge(phi, r, n, d, RIDGE_LAMBDA, w, rmse);
@@ -184,7 +186,7 @@ fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, 
     if (status != FGSF_OK || expressible) return status;
     *name = "ridge";
     double *w = malloc((size_t)env->spec.num_features * sizeof(double));
-    status = w ? fit_weights(env, task, w, fit_error)
+    status = w ? fgsf_evaluate_fit(env, task, NULL, w, fit_error)
                : fgsf_fail(FGSF_ERR_MEMORY, "no memory to fit a reward");
     if (status == FGSF_OK) fgsf_agent_rho_from_weights(agent, w, rho);
     free(w);

@@ -57,6 +57,11 @@ FGSF_API fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, const fgsf_config 
 FGSF_API fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, float *rho,
                                        const char **name, double *fit_error);
 
+// Fits weights w (num_features) to a reward by ridge regression on random-action transitions, with the
+// root mean squared error of the fit. The reward is `reward`, or with NULL that of `task`.
+FGSF_API fgsf_status fgsf_evaluate_fit(fgsf_env *env, int task, const fgsf_task *reward, double *w,
+                                       double *rmse);
+
 // Returns whether a task's own reward can score what the agent represents.
 FGSF_API bool fgsf_evaluate_expressible(const fgsf_agent *agent, const fgsf_env *env, int task);
 

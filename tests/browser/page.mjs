@@ -27,7 +27,7 @@ const steps = {
         need(await page.run("sweep.state === 'done' && sweep.runs.every((r) => r.state === 'done')"), "not all runs are done");
         need(await page.run("[...document.querySelectorAll('#results tbody tr')].every((row) => /\\[.*, .*\\]/.test(row.textContent))"), "a method has no interval");
         need(await page.run("document.querySelector('.squares a').getAttribute('href')") === "four_rooms/fg-sfrql/seed-0/", "no link to the run directory");
-        need((await page.run("[...document.querySelectorAll('#config th')].map((h) => h.textContent)")).includes("sf.grad_mix"), "sf.grad_mix does not differ");
+        need((await page.run("[...document.querySelectorAll('#config th')].map((h) => h.textContent)")).includes("gradient.kind"), "gradient.kind does not differ");
         need(await page.run("sweep.figures.length === document.querySelectorAll('#figures img').length"), "figures are missing");
         need(await page.run("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than its window");
         return page;
