@@ -83,6 +83,9 @@ static fgsf_status run_task(fgsf_agent *agent, const fgsf_config *cfg, fgsf_env 
 // Collects features and rewards with random actions and fits the weights of a held-out reward.
 fgsf_status fgsf_evaluate_fit(fgsf_env *env, int task, const fgsf_task *reward, double *w,
                               double *rmse) {
+    if (!env || !w || !rmse || (reward && !reward->reward)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "fgsf_evaluate_fit: an argument is NULL");
+    }
     int d = env->spec.num_features, n = RIDGE_TRANSITIONS;
     float *phi = malloc((size_t)(n * d) * sizeof(float));
     double *r = malloc((size_t)n * sizeof(double));
