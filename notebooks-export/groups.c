@@ -33,6 +33,8 @@ static const look PALETTE[] = {{"#0072B2", 1}, {"#D55E00", 2}, {"#009E73", 3}, {
 // With more arms than this, cells are left to the figures of their study.
 #define MAX_SHOWN 8
 
+#define MAX_ABOUT 60 // characters of changed settings in a title; the runs have them all
+
 static size_t method_rank(const char *method) {
     size_t i = 0;
     while (i < NMETHODS && strcmp(METHODS[i].name, method) != 0) i++;
@@ -255,9 +257,9 @@ static fgsf_status finish_group(pool *p, group *g) {
     }
     if (first && !first->preset && first->summary_only) return name_study(p, first, &g->about);
     if (!first || !first->preset) return FGSF_OK;
-    bool changed = !first->cell && first->changed && *first->changed;
-    return pool_printf(p, &g->about, "%s%s%s", first->preset, changed ? ", " : "",
-                       changed ? first->changed : "");
+    const char *changed = !first->cell && first->changed ? first->changed : "";
+    if (strlen(changed) > MAX_ABOUT) changed = "settings changed";
+    return pool_printf(p, &g->about, "%s%s%s", first->preset, *changed ? ", " : "", changed);
 }
 
 static fgsf_status env_groups(pool *p, const corpus *c, group **list, size_t *n) {

@@ -82,8 +82,13 @@ static fgsf_status trace_episode(view *v, int task, int episode) {
     fgsf_step_result result = {0};
     for (int t = 0; t <= HORIZON && status == FGSF_OK; t++) {
         double x, y;
+        char goal[64] = ",";
         v->env->def->position(v->env, &x, &y);
-        status = fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g", task, episode, t, x, y);
+        if (strcmp(v->env->def->name, "point_maze") == 0) { // its raw state: x y vx vy gx gy
+            fgsf_env_get_state(v->env, v->raw);
+            snprintf(goal, sizeof goal, "%.6g,%.6g", v->raw[4], v->raw[5]);
+        }
+        status = fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g,%s", task, episode, t, x, y, goal);
         fgsf_choice choice;
         float value;
         if (result.terminal) {
@@ -123,9 +128,10 @@ fgsf_status fgsf_pictures_write(fgsf_run *run, const fgsf_config *cfg, fgsf_agen
     if (!v.state || !v.q || !v.raw) {
         status = fgsf_fail(FGSF_ERR_MEMORY, "no memory for pictures");
     } else if (map || v.env->def->position) {
-        status = fgsf_csv_open(
-            run, map ? "policy_map.csv" : "trajectory.csv",
-            map ? "task,row,col,action,prior,q,kind,reward" : "task,episode,t,x,y", -1, &v.csv);
+        status = fgsf_csv_open(run, map ? "policy_map.csv" : "trajectory.csv",
+                               map ? "task,row,col,action,prior,q,kind,reward"
+                                   : "task,episode,t,x,y,goal_x,goal_y",
+                               -1, &v.csv);
         if (status == FGSF_OK) status = write_tasks(&v, map);
         fgsf_status closed = fgsf_csv_close(v.csv);
         status = status == FGSF_OK ? closed : status;

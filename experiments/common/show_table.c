@@ -12,8 +12,7 @@
 
 typedef struct layout {
     int count, width[MAX_COLUMNS];
-    bool hidden[MAX_COLUMNS];   // by its heading
-    bool eventful[MAX_COLUMNS]; // not "0" in every row
+    bool eventful[MAX_COLUMNS]; // not "0" or empty in every row
 } layout;
 
 // Characters, not bytes: continuation bytes of UTF-8 take no place.
@@ -41,21 +40,18 @@ static int split(char *line, char **cells) {
     return n;
 }
 
-static void measure(FILE *file, const char *without, layout *l) {
+static void measure(FILE *file, layout *l) {
     char *line = NULL, *cells[MAX_COLUMNS];
     size_t capacity = 0;
     while (getline(&line, &capacity, file) > 0) {
         if (line[0] != '|') continue;
         int n = split(line, cells);
         for (int i = 0; i < n; i++) {
-            size_t length = strlen(cells[i]), end = strlen(without);
-            if (l->count == 0 && length >= end) {
-                l->hidden[i] = strcmp(cells[i] + length - end, without) == 0;
-            }
             bool rule = strncmp(cells[i], "---", 3) == 0;
             int width = rule ? 0 : width_of(cells[i]);
             if (width > l->width[i]) l->width[i] = width;
-            if (l->count > 0 && !rule && strcmp(cells[i], "0") != 0) l->eventful[i] = true;
+            bool says = *cells[i] && strcmp(cells[i], "0") != 0;
+            if (l->count > 0 && !rule && says) l->eventful[i] = true;
         }
         l->count = n > l->count ? n : l->count;
     }
@@ -66,7 +62,7 @@ static void print_row(FILE *out, const layout *l, char **cells, int n) {
     bool rule = n > 0 && strncmp(cells[0], "---", 3) == 0, first = true;
     int pad = 0; // owed to the column before
     for (int i = 0; i < n; i++) {
-        if (l->hidden[i] || !l->eventful[i]) continue;
+        if (!l->eventful[i]) continue;
         fprintf(out, "%*s", first ? 0 : pad + 2, "");
         first = false;
         for (int k = 0; rule && k < l->width[i]; k++) putc('-', out);
@@ -76,13 +72,13 @@ static void print_row(FILE *out, const layout *l, char **cells, int n) {
     putc('\n', out);
 }
 
-void fgsf_show_table(FILE *out, const char *path, const char *without) {
+void fgsf_show_table(FILE *out, const char *path) {
     layout l = {0};
     char *line = NULL, *cells[MAX_COLUMNS];
     size_t capacity = 0;
     FILE *file = fopen(path, "r");
     if (!file) return;
-    measure(file, without, &l);
+    measure(file, &l);
     rewind(file);
     while (getline(&line, &capacity, file) > 0) {
         if (line[0] == '|') {

@@ -4,8 +4,7 @@
 
 #include <stdio.h>
 
-// Prints the file with its columns aligned, without those whose heading ends in `without` and those
-// that are 0 in every row.
-void fgsf_show_table(FILE *out, const char *path, const char *without);
+// Prints the file with its columns aligned, without those that are 0 or empty in every row.
+void fgsf_show_table(FILE *out, const char *path);
 
 #endif

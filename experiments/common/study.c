@@ -110,7 +110,7 @@ static void print_tables(const char *target) {
     if (glob(pattern, 0, NULL, &found) == 0) {
         for (size_t i = 0; i < found.gl_pathc; i++) {
             putchar('\n');
-            fgsf_show_table(stdout, found.gl_pathv[i], ", IQM");
+            fgsf_show_table(stdout, found.gl_pathv[i]);
         }
         globfree(&found);
     }

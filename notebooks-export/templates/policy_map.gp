@@ -27,8 +27,9 @@ do for [p=1:|PANEL|] {
          DATA using (here(p) - dx(column('action'))):(column('row') - dy(column('action')))\
              :(2*dx(column('action'))):(2*dy(column('action'))):(rgb(strcol(SERIES_COLUMN))) \
              with vectors head size 0.28,28,90 filled lw 1.6 lc rgb variable, \
-         DATA using (here(p) + 0.2):(column('row') + 0.22):(strcol('mark')) \
-             with labels font ',7' tc rgb 'black'
+         for [kind in 'start goal object'] DATA using \
+             (marked(p, kind) + 0.2):(column('row') + 0.22):(strcol('mark')) with labels \
+             font ',7' tc rgb 'black'
 }
 @legend@ with lines lw 4 lc rgb COLOUR[i] title 'policy of task '.SERIES[i]
 unset multiplot
