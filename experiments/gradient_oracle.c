@@ -31,9 +31,13 @@ static const char help[] =
     "    network           input, hidden [..], actions, features, activation relu|silu|softplus,\n"
     "                      weights [[..] per layer], each flat, row-major (out, in), [biases],\n"
     "                      [norm none|rms|layer, norm_scales, norm_shifts: one per hidden layer]\n"
-    "    [target_network]  the same shape; needs grad_mix 0\n"
+    "    [gradient]        residual (the default) | corrected | gtd2 | bidirectional | convergent\n"
+    "    [target_network]  the same shape; for residual with grad_mix 0, bidirectional, "
+    "convergent\n"
+    "    [error_network]   the same shape, h, and [beta], its weight decay: for corrected and "
+    "gtd2\n"
     "    loss              half_mean | mean | sum | double_sum, of sum_b weight_b |delta_b|^2\n"
-    "    grad_mix          0 semi-gradient .. 1 full gradient\n"
+    "    grad_mix          eta: residual 0 is the semi-gradient, 1 the full gradient\n"
     "    samples_per_pair  n; the rows of s_next, y and discount come in groups of n per pair\n"
     "    [optimizer]       null, or kind adam|sgd, lr, [beta1, beta2, eps], [clip] (a norm or "
     "null)\n"
@@ -45,7 +49,8 @@ static const char help[] =
     "\n"
     "The answer, schema fgsf.gradient-answer/1: loss and grad_norm (before clipping) of each "
     "batch,\n"
-    "the gradient of the first batch and, with an optimizer, the parameters after all batches.\n"
+    "the gradient of the first batch (and error_gradient, of scale sum w |delta - h|^2 + beta/2\n"
+    "|theta_h|^2, where there is h) and, with an optimizer, the parameters after all batches.\n"
     "The loss of critic_only and split is that of the error factor.\n";
 
 // Reads a stream to its end; the text is freed with free().
@@ -98,13 +103,13 @@ static fgsf_status load(const char *path, oracle_problem **problem) {
 // What the batches gave.
 typedef struct answer {
     double *loss, *grad_norm; // (batches)
-    float *gradient;          // of the first batch, flat
+    float *gradient[2];       // of the first batch, flat; the second is the error network's
 } answer;
 
 // Everything that computes; made and freed together.
 typedef struct machine {
     fgsf_device *device;
-    fgsf_network *net, *target;
+    fgsf_network *net, *other;
     fgsf_bellman *bellman;
     fgsf_optimizer *optimizer;
 } machine;
@@ -124,8 +129,8 @@ static fgsf_status machine_create(machine *m, const oracle_problem *p, const cha
     if (status == FGSF_OK) {
         status = fill_network(shape, p->parameters, &m->net);
     }
-    if (status == FGSF_OK && p->target) {
-        status = fill_network(shape, p->target, &m->target);
+    if (status == FGSF_OK && p->other) {
+        status = fill_network(shape, p->other, &m->other);
     }
     if (status == FGSF_OK) {
         status = fgsf_bellman_create(m->device, &p->bellman, &m->bellman);
@@ -139,7 +144,7 @@ static fgsf_status machine_create(machine *m, const oracle_problem *p, const cha
 static void machine_free(machine *m) {
     fgsf_optimizer_free(m->optimizer);
     fgsf_bellman_free(m->bellman);
-    fgsf_network_free(m->target);
+    fgsf_network_free(m->other);
     fgsf_network_free(m->net);
     fgsf_device_free(m->device);
 }
@@ -161,7 +166,7 @@ static fgsf_status solve(machine *m, const oracle_problem *p, answer *out) {
     size_t size = fgsf_network_flat_size(&p->bellman.shape);
     for (int i = 0; i < p->num_batches; i++) {
         fgsf_status status =
-            fgsf_bellman_run(m->bellman, &p->batches[i].batch, m->net, m->target, &out->loss[i]);
+            fgsf_bellman_run(m->bellman, &p->batches[i].batch, m->net, m->other, &out->loss[i]);
         if (status != FGSF_OK) {
             return status;
         }
@@ -171,7 +176,9 @@ static fgsf_status solve(machine *m, const oracle_problem *p, answer *out) {
             return fgsf_fail(FGSF_DIVERGED, "batches[%d]: loss or gradient overflows float32", i);
         }
         if (i == 0) {
-            memcpy(out->gradient, gradient, size * sizeof(float));
+            memcpy(out->gradient[0], gradient, size * sizeof(float));
+            const float *error = fgsf_bellman_error_gradient(m->bellman);
+            if (error) memcpy(out->gradient[1], error, size * sizeof(float));
         }
         if (m->optimizer) {
             status = fgsf_optimizer_step(m->optimizer, m->net, gradient, p->lr, NULL);
@@ -228,7 +235,10 @@ static void print_answer(const oracle_problem *p, const machine *m, const answer
     print_doubles("loss", a->loss, p->num_batches);
     printf(",\n");
     print_doubles("grad_norm", a->grad_norm, p->num_batches);
-    print_flat("gradient", &p->bellman.shape, a->gradient);
+    print_flat("gradient", &p->bellman.shape, a->gradient[0]);
+    if (fgsf_bellman_error_gradient(m->bellman)) {
+        print_flat("error_gradient", &p->bellman.shape, a->gradient[1]);
+    }
     if (m->optimizer) {
         print_flat("parameters", &p->bellman.shape, fgsf_network_parameters(m->net));
     }
@@ -242,12 +252,14 @@ static fgsf_status run(const char *path, const char *device) {
         return status;
     }
     size_t batches = (size_t)problem->num_batches;
+    size_t size = fgsf_network_flat_size(&problem->bellman.shape);
     machine m = {0};
     answer a = {.loss = calloc(batches, sizeof(double)),
                 .grad_norm = calloc(batches, sizeof(double)),
-                .gradient = calloc(fgsf_network_flat_size(&problem->bellman.shape), sizeof(float))};
-    status = a.loss && a.grad_norm && a.gradient ? machine_create(&m, problem, device)
-                                                 : fgsf_fail(FGSF_ERR_MEMORY, "no memory");
+                .gradient = {calloc(size, sizeof(float)), calloc(size, sizeof(float))}};
+    status = a.loss && a.grad_norm && a.gradient[0] && a.gradient[1]
+                 ? machine_create(&m, problem, device)
+                 : fgsf_fail(FGSF_ERR_MEMORY, "no memory");
     if (status == FGSF_OK) {
         status = solve(&m, problem, &a);
     }
@@ -256,7 +268,8 @@ static fgsf_status run(const char *path, const char *device) {
     }
     free(a.loss);
     free(a.grad_norm);
-    free(a.gradient);
+    free(a.gradient[0]);
+    free(a.gradient[1]);
     machine_free(&m);
     oracle_problem_free(problem);
     return status;

@@ -5,6 +5,7 @@
 #include "fgsf/bellman.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,9 @@ typedef struct bucket_program {
     fgsf_program program;
     fgsf_leaves online; // differentiated
     fgsf_leaves frozen; // the detached target: same memory as online, or the target network's
+    fgsf_leaves error;  // h, differentiated by its own loss
     struct ggml_tensor *loss;
-    struct ggml_tensor *gradients[FGSF_MAX_PARAMETERS];
+    struct ggml_tensor *gradients[2][FGSF_MAX_PARAMETERS]; // of the network and of h
 } bucket_program;
 
 // The host memory that the graphs read. Graphs of different sizes read from the same arrays.
@@ -30,6 +32,7 @@ typedef struct inputs {
     float *error_coef;  // (B, n): discount / number of samples, in the error factor
     float *grad_coef;   // (B, n): the same in the gradient factor
     float *weight;      // (B): row weight times loss factor
+    float *stopped[2];  // (B, F): what the graph itself computes and then takes for constant
     float *one;         // the gradient of the loss with respect to itself
     int32_t *pick;      // (B + B n): row of (s, a) in x seen as ((B + B spread) A, F)
     int32_t *pick_next; // (B, n): the same for the next states alone
@@ -41,7 +44,7 @@ struct fgsf_bellman {
     fgsf_bellman_params params;
     fgsf_program_size size; // of every graph
     ggml_gallocr_t scratch;
-    fgsf_network *gradient; // a network's flat buffer holds the gradient
+    fgsf_network *gradient[2]; // a network's flat buffer holds the gradient; the second is h's
     inputs in;
     double flops; // of the last run
     int num_programs, room;
@@ -52,6 +55,7 @@ fgsf_bellman_params fgsf_bellman_default_params(const fgsf_network_shape *shape)
     return (fgsf_bellman_params){.shape = *shape,
                                  .max_pairs = 64,
                                  .samples = 1,
+                                 .kind = FGSF_MIX,
                                  .grad_mix = 1.0,
                                  .estimator = FGSF_SHARED,
                                  .loss_scale = FGSF_HALF_MEAN};
@@ -73,8 +77,83 @@ double fgsf_loss_factor(enum fgsf_loss_scale scale, double denominator, int feat
     return 0.0;
 }
 
-static bool is_surrogate(const fgsf_bellman_params *p) {
-    return p->estimator != FGSF_SHARED && p->grad_mix > 0.0;
+// ---- The kinds ------------------------------------------------------------------------------------
+
+typedef enum error { NOTHING, DELTA, H } error;
+
+// One row of docs/gradients.md: what stands in front of grad x(s, a) and of grad x(s', a'), and which
+// builder makes the graph. Adding a kind is a row here, a word in the key table, and a test.
+typedef struct build build;
+typedef struct ggml_tensor *builder(build *b);
+static builder squared_error, surrogate, bidirectional, convergent;
+
+typedef struct kind {
+    builder *make;
+    error e1, e2;
+    fgsf_gradient_need need;
+} kind;
+
+static const kind kinds[] = {
+    [FGSF_SEMI] = {squared_error, DELTA, NOTHING, {false, false}},
+    [FGSF_FULL] = {squared_error, DELTA, DELTA, {false, false}},
+    [FGSF_MIX] = {squared_error, DELTA, DELTA, {false, false}},
+    [FGSF_CORRECTED] = {surrogate, DELTA, H, {true, false}},
+    [FGSF_GTD2] = {surrogate, H, H, {true, false}},
+    [FGSF_BIDIRECTIONAL] = {bidirectional, DELTA, DELTA, {false, true}},
+    [FGSF_CONVERGENT] = {convergent, DELTA, DELTA, {false, true}},
+};
+
+fgsf_gradient_need fgsf_gradient_needs(enum fgsf_gradient_kind kind) {
+    bool exists = (unsigned)kind < sizeof kinds / sizeof *kinds;
+    return exists ? kinds[kind].need : (fgsf_gradient_need){false, false};
+}
+
+// The share of the gradient through the target.
+static double eta_of(const fgsf_bellman_params *p) {
+    return p->kind == FGSF_SEMI ? 0.0 : p->kind == FGSF_FULL ? 1.0 : p->grad_mix;
+}
+
+// Error and gradient of the target from different samples need the surrogate.
+static builder *builder_of(const fgsf_bellman_params *p) {
+    bool split = p->estimator != FGSF_SHARED && eta_of(p) > 0.0;
+    return split ? surrogate : kinds[p->kind].make;
+}
+
+static bool has_target(const fgsf_bellman_params *p) {
+    return p->target_network || kinds[p->kind].need.target_network;
+}
+
+static bool has_error(const fgsf_bellman_params *p) {
+    return kinds[p->kind].need.error_network;
+}
+
+static fgsf_status check_kind(const fgsf_bellman_params *p) {
+    if ((unsigned)p->kind >= sizeof kinds / sizeof *kinds) {
+        return fgsf_fail(FGSF_ERR_INVALID, "bellman.kind: %d does not exist", (int)p->kind);
+    }
+    if (!(p->grad_mix >= 0.0 && p->grad_mix <= 1.0)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "bellman.grad_mix: %g is not in [0, 1]", p->grad_mix);
+    }
+    if (!(p->h_beta >= 0.0 && isfinite(p->h_beta))) {
+        return fgsf_fail(FGSF_ERR_INVALID, "bellman.h_beta: %g is not in [0, inf)", p->h_beta);
+    }
+    if (p->target_network && (has_error(p) || eta_of(p) != 0.0)) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "bellman.grad_mix: %g with a target network; a target network has no "
+                         "gradient to pass on, so grad_mix must be 0",
+                         p->grad_mix);
+    }
+    if (kinds[p->kind].make != squared_error && p->estimator != FGSF_SHARED) {
+        return fgsf_fail(FGSF_ERR_INVALID, "bellman.estimator: %d is for semi, full and mix alone",
+                         (int)p->estimator);
+    }
+    if (has_error(p) && p->samples > 1) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "bellman.samples: %d with an error network, which learns the mean that "
+                         "several samples would estimate",
+                         p->samples);
+    }
+    return FGSF_OK;
 }
 
 static fgsf_status check_params(const fgsf_device *device, const fgsf_bellman_params *p) {
@@ -96,17 +175,7 @@ static fgsf_status check_params(const fgsf_device *device, const fgsf_bellman_pa
                          "bellman.max_pairs: %d pairs of %d samples and %d actions are too many",
                          p->max_pairs, p->samples, p->shape.actions);
     }
-    if (!(p->grad_mix >= 0.0 && p->grad_mix <= 1.0)) {
-        return fgsf_fail(FGSF_ERR_INVALID, "bellman.grad_mix: %g is not in [0, 1]", p->grad_mix);
-    }
-    if (p->target_network && p->grad_mix != 0.0) {
-        return fgsf_fail(FGSF_ERR_INVALID,
-                         "bellman.grad_mix: %g with a target network; a target network has no "
-                         "gradient to pass on, so grad_mix must be 0",
-                         p->grad_mix);
-    }
-    if (p->estimator != FGSF_SHARED && p->estimator != FGSF_CRITIC_ONLY &&
-        p->estimator != FGSF_SPLIT) {
+    if ((unsigned)p->estimator > FGSF_SPLIT) {
         return fgsf_fail(FGSF_ERR_INVALID, "bellman.estimator: %d does not exist",
                          (int)p->estimator);
     }
@@ -119,7 +188,7 @@ static fgsf_status check_params(const fgsf_device *device, const fgsf_bellman_pa
                          "bellman.split: %d of %d samples leaves one factor without any", p->split,
                          p->samples);
     }
-    return FGSF_OK;
+    return check_kind(p);
 }
 
 static fgsf_status allocate_inputs(fgsf_bellman *bellman) {
@@ -137,6 +206,8 @@ static fgsf_status allocate_inputs(fgsf_bellman *bellman) {
         {(void **)&in->error_coef, next},
         {(void **)&in->grad_coef, next},
         {(void **)&in->weight, pairs},
+        {(void **)&in->stopped[0], pairs * features},
+        {(void **)&in->stopped[1], pairs * features},
         {(void **)&in->one, 1},
         {(void **)&in->pick, pairs + next},
         {(void **)&in->pick_next, next},
@@ -250,62 +321,151 @@ static struct ggml_tensor *weighted_dot(struct ggml_context *ctx, struct ggml_te
     return ggml_sum(ctx, ggml_mul(ctx, product, weight));
 }
 
-// loss = sum_b weight_b |delta_b|^2, with the target attached in the proportion eta = grad_mix.
-static struct ggml_tensor *squared_error(struct ggml_context *ctx, const fgsf_bellman_params *p,
-                                         bucket_program *bp, const input_leaves *in) {
-    float eta = (float)p->grad_mix;
-    int64_t pairs = bp->pairs, next = pairs * p->samples;
+// What the builders work on.
+struct build {
+    struct ggml_context *ctx;
+    struct ggml_cgraph *graph;
+    const fgsf_bellman *bellman;
+    const fgsf_bellman_params *p;
+    bucket_program *bp;
+    input_leaves in;
+    int stopped; // places of `stopped` in use
+};
+
+// x(s, a) and the mean of d x(s', a') over the samples, in one pass over s and s'.
+typedef struct both {
+    struct ggml_tensor *x, *next;
+} both;
+
+static both evaluate_both(build *b, const fgsf_leaves *leaves, struct ggml_tensor *coef) {
+    int64_t pairs = b->bp->pairs, next = pairs * b->p->samples;
+    struct ggml_tensor *x = select_actions(b->ctx, b->p, leaves, b->in.all, b->in.pick_all);
+    return (both){rows(b->ctx, x, 0, pairs),
+                  weighted_mean(b->ctx, b->p, rows(b->ctx, x, pairs, next), coef)};
+}
+
+static struct ggml_tensor *minus(build *b, struct ggml_tensor *bootstrap, struct ggml_tensor *x) {
+    return ggml_sub(b->ctx, ggml_add(b->ctx, bootstrap, b->in.y), x);
+}
+
+// The value of t as a constant: the graph writes it to host memory before what reads it is computed.
+// A copy in the graph, unlike a view, passes no gradient on.
+static struct ggml_tensor *stop(build *b, struct ggml_tensor *t) {
+    float *place = b->bellman->in.stopped[b->stopped++];
+    struct ggml_tensor *constant =
+        leaf(b->ctx, b->bellman->in.buffer, GGML_TYPE_F32, t->ne[0], t->ne[1], place);
+    ggml_build_forward_expand(b->graph, ggml_cpy(b->ctx, t, constant));
+    return constant;
+}
+
+// loss = sum_b weight_b |delta_b|^2, with the target attached in the proportion eta.
+static struct ggml_tensor *squared_error(build *b) {
+    struct ggml_context *ctx = b->ctx;
+    float eta = (float)eta_of(b->p);
     struct ggml_tensor *x, *attached = NULL, *detached = NULL;
-    if (eta > 0.0f) { // one pass over s and s' serves both terms
-        x = select_actions(ctx, p, &bp->online, in->all, in->pick_all);
-        attached = weighted_mean(ctx, p, rows(ctx, x, pairs, next), in->error_coef);
-        x = rows(ctx, x, 0, pairs);
+    if (eta > 0.0f) {
+        both online = evaluate_both(b, &b->bp->online, b->in.error_coef);
+        attached = online.next;
+        x = online.x;
     } else {
-        x = select_actions(ctx, p, &bp->online, in->s, in->pick);
+        x = select_actions(ctx, b->p, &b->bp->online, b->in.s, b->in.pick);
     }
     if (eta < 1.0f) {
-        detached = select_actions(ctx, p, &bp->frozen, in->s_next, in->pick_next);
-        detached = weighted_mean(ctx, p, detached, in->error_coef);
+        detached = select_actions(ctx, b->p, &b->bp->frozen, b->in.s_next, b->in.pick_next);
+        detached = weighted_mean(ctx, b->p, detached, b->in.error_coef);
     }
     struct ggml_tensor *bootstrap = attached ? attached : detached;
     if (attached && detached) {
         bootstrap =
             ggml_add(ctx, ggml_scale(ctx, attached, eta), ggml_scale(ctx, detached, 1.0f - eta));
     }
-    struct ggml_tensor *delta = ggml_sub(ctx, ggml_add(ctx, bootstrap, in->y), x);
-    return weighted_dot(ctx, delta, delta, in->weight);
+    struct ggml_tensor *delta = minus(b, bootstrap, x);
+    return b->bp->loss = weighted_dot(ctx, delta, delta, b->in.weight);
 }
 
-// The error factor and the gradient factor come from different samples: the surrogate
-// 2 sum_b weight_b <delta_b, eta mean(discount x(s', a')) - x(s, a)> with delta detached has exactly
-// the product of the two as its gradient. Returns it; `loss` is what is reported.
-static struct ggml_tensor *surrogate(struct ggml_context *ctx, const fgsf_bellman_params *p,
-                                     bucket_program *bp, const input_leaves *in,
-                                     struct ggml_tensor **loss) {
-    int64_t pairs = bp->pairs, next = pairs * p->samples;
-    struct ggml_tensor *x = select_actions(ctx, p, &bp->frozen, in->all, in->pick_all);
-    struct ggml_tensor *delta = weighted_mean(ctx, p, rows(ctx, x, pairs, next), in->error_coef);
-    delta = ggml_sub(ctx, ggml_add(ctx, delta, in->y), rows(ctx, x, 0, pairs));
-    *loss = weighted_dot(ctx, delta, delta, in->weight);
+// The surrogate 2 sum_b weight_b (eta <e2, mean(d x(s', a'))> - <e1, x(s, a)>) with e1 and e2 constant
+// has minus twice the direction of the kind as its gradient. Error and gradient factor may come from
+// different samples. Where h is needed, its own loss is added: h is no part of the surrogate, and the
+// surrogate no part of its loss, so one backward pass gives both gradients.
+static struct ggml_tensor *surrogate(build *b) {
+    struct ggml_context *ctx = b->ctx;
+    const kind *row = &kinds[b->p->kind];
+    struct ggml_tensor *errors[3] = {NULL}, *h = NULL;
+    int64_t pairs = b->bp->pairs, next = pairs * b->p->samples;
+    struct ggml_tensor *x = select_actions(ctx, b->p, &b->bp->online, b->in.all, b->in.pick_all);
+    struct ggml_tensor *x_next = rows(ctx, x, pairs, next);
+    x = rows(ctx, x, 0, pairs);
+    errors[DELTA] = stop(b, minus(b, weighted_mean(ctx, b->p, x_next, b->in.error_coef), x));
+    b->bp->loss = weighted_dot(ctx, errors[DELTA], errors[DELTA], b->in.weight);
+    if (has_error(b->p)) {
+        h = select_actions(ctx, b->p, &b->bp->error, b->in.s, b->in.pick);
+        errors[H] = stop(b, h);
+    }
+    struct ggml_tensor *factor = weighted_mean(ctx, b->p, x_next, b->in.grad_coef);
+    factor = ggml_scale(ctx, factor, (float)eta_of(b->p));
+    struct ggml_tensor *objective;
+    if (row->e1 == row->e2) {
+        objective = weighted_dot(ctx, ggml_sub(ctx, factor, x), errors[row->e1], b->in.weight);
+    } else {
+        objective = ggml_sub(ctx, weighted_dot(ctx, factor, errors[row->e2], b->in.weight),
+                             weighted_dot(ctx, x, errors[row->e1], b->in.weight));
+    }
+    objective = ggml_scale(ctx, objective, 2.0f);
+    if (h) {
+        struct ggml_tensor *miss = ggml_sub(ctx, errors[DELTA], h);
+        objective = ggml_add(ctx, objective, weighted_dot(ctx, miss, miss, b->in.weight));
+    }
+    return objective;
+}
 
-    x = select_actions(ctx, p, &bp->online, in->all, in->pick_all);
-    struct ggml_tensor *factor = weighted_mean(ctx, p, rows(ctx, x, pairs, next), in->grad_coef);
-    factor = ggml_sub(ctx, ggml_scale(ctx, factor, (float)p->grad_mix), rows(ctx, x, 0, pairs));
-    return ggml_scale(ctx, weighted_dot(ctx, factor, delta, in->weight), 2.0f);
+// |y + d xbar(s', a') - x(s, a)|^2 + eta |y + d x(s', a') - xbar(s, a)|^2.
+static struct ggml_tensor *bidirectional(build *b) {
+    both online = evaluate_both(b, &b->bp->online, b->in.error_coef);
+    both frozen = evaluate_both(b, &b->bp->frozen, b->in.error_coef);
+    struct ggml_tensor *forward = minus(b, frozen.next, online.x);
+    struct ggml_tensor *backward = minus(b, online.next, frozen.x);
+    struct ggml_tensor *loss = weighted_dot(b->ctx, forward, forward, b->in.weight);
+    struct ggml_tensor *other = weighted_dot(b->ctx, backward, backward, b->in.weight);
+    return b->bp->loss = ggml_add(b->ctx, loss, ggml_scale(b->ctx, other, (float)b->p->grad_mix));
+}
+
+// sum over the features: (B, F) -> (B).
+static struct ggml_tensor *per_pair(build *b, struct ggml_tensor *squares) {
+    return b->p->shape.features == 1 ? squares : ggml_sum_rows(b->ctx, squares);
+}
+
+// max(|y + d xbar' - x|^2, |y + d x' - x|^2) per pair, the second on ties. Which one it is counts as
+// a constant weight.
+static struct ggml_tensor *convergent(build *b) {
+    struct ggml_context *ctx = b->ctx;
+    both online = evaluate_both(b, &b->bp->online, b->in.error_coef);
+    struct ggml_tensor *frozen =
+        select_actions(ctx, b->p, &b->bp->frozen, b->in.s_next, b->in.pick_next);
+    frozen = weighted_mean(ctx, b->p, frozen, b->in.error_coef);
+    struct ggml_tensor *lagged = minus(b, frozen, online.x);
+    struct ggml_tensor *full = minus(b, online.next, online.x);
+    struct ggml_tensor *lead =
+        ggml_sub(ctx, per_pair(b, ggml_sqr(ctx, lagged)), per_pair(b, ggml_sqr(ctx, full)));
+    struct ggml_tensor *first = ggml_mul(ctx, b->in.weight, stop(b, ggml_step(ctx, lead)));
+    struct ggml_tensor *second = ggml_sub(ctx, b->in.weight, first);
+    return b->bp->loss = ggml_add(ctx, weighted_dot(ctx, lagged, lagged, first),
+                                  weighted_dot(ctx, full, full, second));
 }
 
 // Lets the gradient be written straight into the flat buffer where that is possible; what is left
 // unplaced is copied after each run.
 static void place_gradients(fgsf_bellman *bellman, bucket_program *bp) {
-    float *flat = fgsf_network_edit(bellman->gradient);
-    ggml_backend_buffer_t buffer = fgsf_network_buffer(bellman->gradient);
-    for (int i = 0; i < bp->online.count; i++) {
-        struct ggml_tensor *g = ggml_graph_get_grad(bp->program.graph, bp->online.tensors[i]);
-        bp->gradients[i] = g;
-        if (g && bellman->device->num_backends == 1 && !g->view_src && !g->data) {
-            fgsf_tensor_place(g, buffer, flat + bp->online.offsets[i]);
-        } else if (g) {
-            ggml_set_output(g);
+    const fgsf_leaves *of[2] = {&bp->online, &bp->error};
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < of[k]->count; i++) {
+            struct ggml_tensor *g = ggml_graph_get_grad(bp->program.graph, of[k]->tensors[i]);
+            bp->gradients[k][i] = g;
+            if (g && bellman->device->num_backends == 1 && !g->view_src && !g->data) {
+                fgsf_tensor_place(g, fgsf_network_buffer(bellman->gradient[k]),
+                                  fgsf_network_edit(bellman->gradient[k]) + of[k]->offsets[i]);
+            } else if (g) {
+                ggml_set_output(g);
+            }
         }
     }
 }
@@ -338,18 +498,17 @@ static fgsf_status build_program(fgsf_bellman *bellman, int pairs, int spread, b
     }
     struct ggml_context *ctx = bp->program.ctx;
     struct ggml_cgraph *graph = bp->program.graph;
-    bp->online = fgsf_leaves_create(ctx, bellman->gradient, true); // bound anew before each run
-    bp->frozen = fgsf_leaves_create(ctx, bellman->gradient, false);
-    input_leaves in = create_input_leaves(ctx, bellman, pairs, spread);
-    struct ggml_tensor *objective;
-    if (is_surrogate(p)) {
-        objective = surrogate(ctx, p, bp, &in, &bp->loss);
-        ggml_build_forward_expand(graph, bp->loss);
-    } else {
-        objective = bp->loss = squared_error(ctx, p, bp, &in);
+    bp->online = fgsf_leaves_create(ctx, bellman->gradient[0], true); // bound anew before each run
+    bp->frozen = fgsf_leaves_create(ctx, bellman->gradient[0], false);
+    if (bellman->gradient[1]) {
+        bp->error = fgsf_leaves_create(ctx, bellman->gradient[1], true);
     }
+    build b = {.ctx = ctx, .graph = graph, .bellman = bellman, .p = p, .bp = bp};
+    b.in = create_input_leaves(ctx, bellman, pairs, spread);
+    struct ggml_tensor *objective = builder_of(p)(&b);
     ggml_set_loss(objective);
     ggml_set_output(bp->loss);
+    ggml_build_forward_expand(graph, bp->loss);
     ggml_build_forward_expand(graph, objective);
     if (bellman->size.nodes == 0) { // the first graph: it may be a user's, and sizes all others
         status = fgsf_program_check_gradients(&bp->program, fgsf_shape_def(&p->shape)->name);
@@ -452,7 +611,10 @@ fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *
     bellman->device = device;
     bellman->params = *params;
     bellman->scratch = ggml_gallocr_new(ggml_backend_cpu_buffer_type());
-    status = fgsf_network_create(&params->shape, &bellman->gradient);
+    status = fgsf_network_create(&params->shape, &bellman->gradient[0]);
+    if (status == FGSF_OK && has_error(params)) {
+        status = fgsf_network_create(&params->shape, &bellman->gradient[1]);
+    }
     if (status == FGSF_OK) {
         status = allocate_inputs(bellman);
     }
@@ -475,7 +637,8 @@ void fgsf_bellman_free(fgsf_bellman *bellman) {
     free(bellman->programs);
     ggml_gallocr_free(bellman->scratch);
     ggml_backend_buffer_free(bellman->in.buffer);
-    fgsf_network_free(bellman->gradient);
+    fgsf_network_free(bellman->gradient[0]);
+    fgsf_network_free(bellman->gradient[1]);
     free(bellman);
 }
 
@@ -599,29 +762,49 @@ static void load_batch(fgsf_bellman *bellman, const fgsf_batch *batch, const buc
 
 // Brings what the graph could not write in place into the flat gradient.
 static void collect_gradients(fgsf_bellman *bellman, const bucket_program *bp) {
-    float *flat = fgsf_network_edit(bellman->gradient);
-    for (int i = 0; i < bp->online.count; i++) {
-        const struct ggml_tensor *g = bp->gradients[i];
-        float *place = flat + bp->online.offsets[i];
-        if (g && g->data != place) {
-            ggml_backend_tensor_get(g, place, 0, ggml_nbytes(g));
+    const fgsf_leaves *of[2] = {&bp->online, &bp->error};
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < of[k]->count; i++) {
+            const struct ggml_tensor *g = bp->gradients[k][i];
+            float *place = fgsf_network_edit(bellman->gradient[k]) + of[k]->offsets[i];
+            if (g && g->data != place) {
+                ggml_backend_tensor_get(g, place, 0, ggml_nbytes(g));
+            }
         }
     }
 }
 
+// The weight decay of the error network.
+static void add_decay(fgsf_bellman *bellman, const fgsf_network *error) {
+    float beta = (float)bellman->params.h_beta, *gradient = fgsf_network_edit(bellman->gradient[1]);
+    const float *theta = fgsf_network_parameters(error);
+    for (size_t i = 0; i < fgsf_network_size(error) && beta > 0.0f; i++) {
+        gradient[i] += beta * theta[i];
+    }
+}
+
+static fgsf_status check_networks(const fgsf_bellman_params *p, const fgsf_network *net,
+                                  const fgsf_network *other) {
+    const char *what = has_error(p) ? "error" : "target";
+    if ((other != NULL) != (has_target(p) || has_error(p))) {
+        return fgsf_fail(FGSF_ERR_INVALID, "bellman: the %s network is %s", what,
+                         other ? "given but not configured" : "configured but not given");
+    }
+    fgsf_status status = fgsf_network_require(net, &p->shape, "bellman: the network");
+    if (status != FGSF_OK || !other) {
+        return status;
+    }
+    char message[48];
+    snprintf(message, sizeof message, "bellman: the %s network", what);
+    return fgsf_network_require(other, &p->shape, message);
+}
+
 fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
-                             const fgsf_network *net, const fgsf_network *target, double *loss) {
+                             const fgsf_network *net, const fgsf_network *other, double *loss) {
     const fgsf_bellman_params *p = &bellman->params;
     fgsf_status status = check_batch(p, batch);
-    if (status == FGSF_OK && (target != NULL) != p->target_network) {
-        status = fgsf_fail(FGSF_ERR_INVALID, "bellman: the target network is %s",
-                           target ? "given but not configured" : "configured but not given");
-    }
     if (status == FGSF_OK) {
-        status = fgsf_network_require(net, &p->shape, "bellman: the network");
-    }
-    if (status == FGSF_OK && target) {
-        status = fgsf_network_require(target, &p->shape, "bellman: the target network");
+        status = check_networks(p, net, other);
     }
     if (status != FGSF_OK) {
         return status;
@@ -636,12 +819,18 @@ fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
     load_batch(bellman, batch, bp, next,
                fgsf_loss_factor(p->loss_scale, denominator, p->shape.features, p->shape.actions));
     fgsf_leaves_bind(&bp->online, net);
-    fgsf_leaves_bind(&bp->frozen, target ? target : net);
+    fgsf_leaves_bind(&bp->frozen, has_target(p) ? other : net);
+    if (has_error(p)) {
+        fgsf_leaves_bind(&bp->error, other);
+    }
     status = fgsf_program_run(&bp->program, bellman->device);
     if (status != FGSF_OK) {
         return status;
     }
     collect_gradients(bellman, bp);
+    if (has_error(p)) {
+        add_decay(bellman, other);
+    }
     // Without the padding, which takes part in the same proportion everywhere.
     bellman->flops =
         bp->program.flops * (batch->pairs + next) / (double)(bp->pairs * (1 + bp->spread));
@@ -654,7 +843,11 @@ fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
 }
 
 const float *fgsf_bellman_gradient(const fgsf_bellman *bellman) {
-    return fgsf_network_parameters(bellman->gradient);
+    return fgsf_network_parameters(bellman->gradient[0]);
+}
+
+const float *fgsf_bellman_error_gradient(const fgsf_bellman *bellman) {
+    return bellman->gradient[1] ? fgsf_network_parameters(bellman->gradient[1]) : NULL;
 }
 
 double fgsf_bellman_flops(const fgsf_bellman *bellman) {

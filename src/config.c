@@ -76,13 +76,18 @@ static fgsf_status apply_settings(fgsf_config *cfg, const fgsf_setting *settings
 
 // Preset names are whole words of a row's list and none is part of another, so strstr is enough.
 static fgsf_status apply_method(fgsf_config *cfg, const char *preset) {
+    bool corrected = cfg->method == FGSF_CORRECTED_DQN || cfg->method == FGSF_CORRECTED_SFRQL;
+    enum fgsf_method column = cfg->method == FGSF_CORRECTED_DQN     ? FGSF_FG_DQN
+                              : cfg->method == FGSF_CORRECTED_SFRQL ? FGSF_FG_SFRQL
+                                                                    : cfg->method;
     for (size_t i = 0; i < fgsf_method_count; i++) {
         const fgsf_method_row *row = &fgsf_method_table[i];
-        const char *value = row->value[cfg->method];
+        const char *value = row->value[column];
         if (!value || !strstr(row->presets, preset)) continue;
         fgsf_status status = fgsf_config_set(cfg, row->key, value, "the method table");
         if (status != FGSF_OK) return status;
     }
+    if (corrected) cfg->learner.gradient.kind = FGSF_CORRECTED;
     return FGSF_OK;
 }
 

@@ -75,14 +75,30 @@ static fgsf_status check_representation(const fgsf_config *cfg, const fgsf_env_d
     return FGSF_OK;
 }
 
-static fgsf_status check_target(const fgsf_config *cfg, const fgsf_env_def *def) {
+static fgsf_status check_gradient(const fgsf_config *cfg, const fgsf_env_def *def) {
     (void)def;
-    bool through_target = cfg->learner.gradient.kind != FGSF_SEMI;
-    if (cfg->learner.target.mode != FGSF_TARGET_NONE && through_target) {
+    enum fgsf_gradient_kind kind = cfg->learner.gradient.kind;
+    fgsf_gradient_need need = fgsf_gradient_needs(kind);
+    bool target = cfg->learner.target.mode != FGSF_TARGET_NONE;
+    if (target && !need.target_network && kind != FGSF_SEMI) {
+        return refuse("target.mode with gradient.kind full, mix, corrected or gtd2: the bootstrap "
+                      "term's gradient is taken through the trained network, and a target network "
+                      "has none; set target.mode=none, or gradient.kind=semi, bidirectional or "
+                      "convergent");
+    }
+    if (!target && need.target_network) {
+        return refuse("gradient.kind bidirectional or convergent needs a target network: set "
+                      "target.mode=hard or polyak");
+    }
+    if (need.error_network && cfg->learner.avg.n > 1) {
         return refuse(
-            "target.mode with gradient.kind full or mix: the bootstrap term's gradient is "
-            "taken through the trained network, and a target network has none; set "
-            "target.mode=none or gradient.kind=semi");
+            "gradient.kind corrected or gtd2 with avg.n > 1: the error network learns the "
+            "mean that averaging estimates; set avg.n=1");
+    }
+    if (need.target_network && cfg->learner.avg.n > 1 &&
+        cfg->learner.avg.estimator != FGSF_SHARED) {
+        return refuse("gradient.kind bidirectional or convergent with avg.estimator critic_only or "
+                      "split: their losses have one set of samples; set avg.estimator=shared");
     }
     return FGSF_OK;
 }
@@ -200,8 +216,8 @@ static fgsf_status check_diagnostics(const fgsf_config *cfg, const fgsf_env_def 
 }
 
 static fgsf_status (*const checks[])(const fgsf_config *, const fgsf_env_def *) = {
-    check_sizes,   check_representation, check_target, check_updates,     check_network,
-    check_average, check_schedule,       check_dqn,    check_diagnostics,
+    check_sizes,   check_representation, check_gradient, check_updates,     check_network,
+    check_average, check_schedule,       check_dqn,      check_diagnostics,
 };
 
 fgsf_status fgsf_config_validate(const fgsf_config *cfg) {

@@ -26,7 +26,8 @@
 const fgsf_key fgsf_key_table[] = {
     INT("seed", seed, "0", 0, SEED_MAX, "Seed of every random stream of the run."),
     CHOICE("method", method, "fg-sfrql",
-           "dqn|fg-dqn|sfrql|fg-sfrql|fg-sfrql-random|fg-sfrql-average|fg-sfrql-seq-average",
+           "dqn|fg-dqn|sfrql|fg-sfrql|fg-sfrql-random|fg-sfrql-average|fg-sfrql-seq-average|"
+           "corrected-dqn|corrected-sfrql",
            "The learning method; choose it with --methods."),
     CHOICE(
         "preset", preset, "clean", "clean|compat|paper",
@@ -57,7 +58,12 @@ const fgsf_key fgsf_key_table[] = {
          "A loss above it (or one that is not a number) ends the run as diverged."),
 
     REAL("explore.epsilon", explore.epsilon, "0.6", 0, 1,
-         "Probability of a uniform action while training; constant."),
+         "Probability of a uniform action while training; with explore.schedule=linear, at first."),
+    CHOICE("explore.schedule", explore.schedule, "constant", "constant|linear",
+           "Constant, or linear from explore.epsilon to explore.to over explore.over steps of a "
+           "task."),
+    REAL("explore.to", explore.to, "0.05", 0, 1, "linear: the probability at the end."),
+    INT("explore.over", explore.over, "10000", 1, MANY, "linear: steps of a task until the end."),
 
     TEXT("net.kind", net_kind, "mlp",
          "Network definition: mlp, torso (one body for all policies) or a plugin's."),
@@ -85,11 +91,15 @@ const fgsf_key fgsf_key_table[] = {
     REAL("opt.rm_power", learner.opt.rm_power, "0.75", 0, 1,
          "sgd_rm: power of the decay; convergence theory wants (0.5, 1]."),
 
-    CHOICE("gradient.kind", learner.gradient.kind, "full", "semi|full|mix",
-           "Gradient of the Bellman error: target constant, target differentiated, or the share "
-           "gradient.eta of it."),
+    CHOICE("gradient.kind", learner.gradient.kind, "full",
+           "semi|full|mix|corrected|gtd2|bidirectional|convergent",
+           "Gradient of the Bellman error; docs/gradients.md says what each one is."),
     REAL("gradient.eta", learner.gradient.eta, "1", 0, 1,
-         "mix: share of the gradient through the bootstrap term."),
+         "Share of the gradient through the bootstrap term; semi and full need none."),
+    REAL("gradient.h_rate", learner.gradient.h_rate, "1", 0, 1e6,
+         "corrected, gtd2: learning rate of the error network, times that of its network."),
+    REAL("gradient.h_beta", learner.gradient.h_beta, "0", 0, 1e6,
+         "corrected, gtd2: weight decay of the error network, relative to |delta - h|^2 / 2."),
     CHOICE("target.mode", learner.target.mode, "none", "none|hard|polyak",
            "Target network: none, copied every target.period updates, or averaged."),
     INT("target.period", learner.target.period, "1000", 1, MANY, "Updates between hard copies."),
@@ -169,6 +179,8 @@ const fgsf_key fgsf_key_table[] = {
     BOOL("dqn.relabel", learner.relabel, "false",
          "Recompute replayed rewards from stored features for the task being trained."),
 
+    INT("eval.every", eval.every, "0", 0, MANY,
+        "Steps between greedy evaluations while training (curve.csv); 0 turns them off."),
     INT("eval.episodes", eval.episodes, "20", 0, 1e6, "Evaluation episodes per task."),
     INT("eval.horizon", eval.horizon, "100", 1, MANY, "Steps of an evaluation episode."),
     REAL("eval.epsilon", eval.epsilon, "0", 0, 1, "Probability of a uniform evaluation action."),

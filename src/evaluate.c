@@ -176,6 +176,16 @@ fgsf_status fgsf_evaluate(fgsf_agent *agent, const fgsf_config *cfg, enum fgsf_e
     return status;
 }
 
+fgsf_status fgsf_evaluate_task(fgsf_agent *agent, const fgsf_config *cfg, int task,
+                               fgsf_eval_rows *out) {
+    fgsf_env *env = NULL;
+    scoring score = {.name = "learned"};
+    fgsf_status status = fgsf_env_create(cfg, &env);
+    if (status == FGSF_OK) status = run_task(agent, cfg, env, task, &score, 0.0, out);
+    fgsf_env_free(env);
+    return status;
+}
+
 fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, float *rho,
                               const char **name, double *fit_error) {
     fgsf_status status = check(agent, env && rho && name ? fit_error : NULL, 0.0);

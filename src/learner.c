@@ -33,31 +33,43 @@ static fgsf_status track_target(const fgsf_learner *l, fgsf_training *training,
 // What a step of a shared network moves: the body and task's head at the task's rate, and the heads
 // of priors. Their rows have the weight lr_prior / lr, which Adam divides out of the heads' steps
 // again, so there they step at lr_prior. A head without rows stays as it is.
-static int list_stretches(fgsf_learner *l, const fgsf_network *net) {
+static int list_stretches(fgsf_learner *l, const fgsf_network *net, double rate) {
     const fgsf_parameters *list = fgsf_network_get_parameters(net);
     int w = fgsf_shape_head(&l->agent->shape, list), count = 0;
     size_t rows = (size_t)(l->agent->shape.actions * l->agent->shape.features);
-    l->stretches[count++] = (fgsf_stretch){0, list->list[w].offset, l->params.lr};
+    l->stretches[count++] = (fgsf_stretch){0, list->list[w].offset, rate * l->params.lr};
     for (int k = 0; k < l->agent->seen; k++) {
         bool adam = l->params.opt.kind == FGSF_ADAM;
         for (int i = w; i < list->count && l->moved[k]; i++) {
             const fgsf_parameter *p = &list->list[i];
             size_t size = rows * (size_t)(p->rows == 1 ? 1 : p->columns);
-            l->stretches[count++] = (fgsf_stretch){p->offset + (size_t)k * size, size,
-                                                   adam ? learning_rate(l, k) : l->params.lr};
+            l->stretches[count++] =
+                (fgsf_stretch){p->offset + (size_t)k * size, size,
+                               rate * (adam ? learning_rate(l, k) : l->params.lr)};
         }
     }
     return count;
 }
 
-static fgsf_status optimise(fgsf_learner *l, int k, fgsf_network *net, double *norm) {
-    fgsf_optimizer *opt = l->training[fgsf_agent_net_of(l->agent, k)].opt;
-    const float *gradient = fgsf_bellman_gradient(l->bellman);
+// One step along a gradient, at `rate` times the learning rate of policy k.
+static fgsf_status step(fgsf_learner *l, int k, fgsf_optimizer *opt, fgsf_network *net,
+                        const float *gradient, double rate, double *norm) {
     if (!l->agent->shared) {
-        return fgsf_optimizer_step(opt, net, gradient, learning_rate(l, k), norm);
+        return fgsf_optimizer_step(opt, net, gradient, rate * learning_rate(l, k), norm);
     }
-    int count = list_stretches(l, net);
+    int count = list_stretches(l, net, rate);
     return fgsf_optimizer_step_stretches(opt, net, gradient, l->stretches, count, norm);
+}
+
+// The network first, then its error network; both gradients were taken before.
+static fgsf_status optimise(fgsf_learner *l, int k, fgsf_network *net, double *norm) {
+    fgsf_training *t = &l->training[fgsf_agent_net_of(l->agent, k)];
+    fgsf_status status = step(l, k, t->opt, net, fgsf_bellman_gradient(l->bellman), 1.0, norm);
+    if (status == FGSF_OK && t->error) {
+        status = step(l, k, t->error_opt, t->error, fgsf_bellman_error_gradient(l->bellman),
+                      l->params.gradient.h_rate, NULL);
+    }
+    return status;
 }
 
 // The gradient step proper, on the rows of the update: loss and gradient from the graph, then the
@@ -78,7 +90,8 @@ static fgsf_status descend(fgsf_learner *l, int k, double denominator, fgsf_lear
     fgsf_network *net = fgsf_agent_network(l->agent, k);
     double loss = 0.0, norm = 0.0;
     l->used = 0;
-    fgsf_status status = fgsf_bellman_run(l->bellman, &batch, net, training->target, &loss);
+    const fgsf_network *other = training->error ? training->error : training->target;
+    fgsf_status status = fgsf_bellman_run(l->bellman, &batch, net, other, &loss);
     if (status == FGSF_OK) {
         l->flops += fgsf_bellman_flops(l->bellman);
     }
@@ -319,6 +332,19 @@ void fgsf_learner_forget(fgsf_learner *l) {
 
 // ---- Tasks --------------------------------------------------------------------------------------
 
+// The error network starts with output zero: corrected is then the semi-gradient.
+static fgsf_status add_error(fgsf_learner *l, fgsf_training *training) {
+    fgsf_status status = fgsf_network_create(&l->agent->shape, &training->error);
+    if (status != FGSF_OK) {
+        return status;
+    }
+    const fgsf_parameters *list = fgsf_network_get_parameters(training->error);
+    fgsf_network_init(training->error, l->params.agent.init, &l->init_rng);
+    size_t head = list->list[fgsf_shape_head(&l->agent->shape, list)].offset;
+    memset(fgsf_network_edit(training->error) + head, 0, (list->flat_size - head) * sizeof(float));
+    return fgsf_optimizer_create(&l->params.opt, training->error, &training->error_opt);
+}
+
 static fgsf_status add_training(fgsf_learner *l, int net) {
     fgsf_training *training = &l->training[net];
     fgsf_status status = fgsf_optimizer_create(&l->params.opt, l->agent->nets[net], &training->opt);
@@ -328,7 +354,8 @@ static fgsf_status add_training(fgsf_learner *l, int net) {
             status = fgsf_network_track(training->target, l->agent->nets[net], 1.0f);
         }
     }
-    return status;
+    bool error = fgsf_gradient_needs(l->params.gradient.kind).error_network;
+    return status == FGSF_OK && error ? add_error(l, training) : status;
 }
 
 fgsf_status fgsf_learner_add_task(fgsf_learner *l) {
@@ -362,7 +389,7 @@ fgsf_learner_params fgsf_learner_default_params(void) {
                 .clip = 1.0,
                 .rm_k0 = 1000.0,
                 .rm_power = 0.75},
-        .gradient = {.kind = FGSF_FULL, .eta = 1.0},
+        .gradient = {.kind = FGSF_FULL, .eta = 1.0, .h_rate = 1.0},
         .target = {.mode = FGSF_TARGET_NONE, .period = 1000, .polyak = 0.005, .double_q = true},
         .loss_scale = FGSF_HALF_MEAN,
         .reward = fgsf_reward_default_params(0),
@@ -396,6 +423,8 @@ static fgsf_status check_params(const fgsf_learner_params *p) {
         {"lr", p->lr, p->lr >= 0.0 && isfinite(p->lr)},
         {"lr_prior", p->lr_prior, p->lr_prior >= 0.0 && isfinite(p->lr_prior)},
         {"gradient.eta", p->gradient.eta, p->gradient.eta >= 0.0 && p->gradient.eta <= 1.0},
+        {"gradient.h_rate", p->gradient.h_rate, p->gradient.h_rate >= 0.0},
+        {"gradient.h_beta", p->gradient.h_beta, p->gradient.h_beta >= 0.0},
         {"target.period", (double)p->target.period, p->target.period >= 1},
         {"avg.n", (double)p->avg.n, p->avg.n >= 1 && p->avg.n <= 1 << 16},
         {"avg.pivots", (double)p->avg.pivots, p->avg.pivots >= 0 && p->avg.pivots <= 1 << 20},
@@ -406,6 +435,28 @@ static fgsf_status check_params(const fgsf_learner_params *p) {
             return fgsf_fail(FGSF_ERR_INVALID, "learner.%s: %g is out of range", checks[i].name,
                              checks[i].value);
         }
+    }
+    return FGSF_OK;
+}
+
+// A kind that needs a target network, or an error network whose output starts at zero, must get it.
+static fgsf_status check_gradient(const fgsf_learner_params *p) {
+    fgsf_gradient_need need = fgsf_gradient_needs(p->gradient.kind);
+    if (need.target_network && p->target.mode == FGSF_TARGET_NONE) {
+        return fgsf_fail(FGSF_ERR_INVALID, "gradient.kind: this kind needs target.mode hard or "
+                                           "polyak");
+    }
+    if (need.error_network && p->target.mode != FGSF_TARGET_NONE) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "gradient.kind: with an error network target.mode must be "
+                         "none");
+    }
+    const fgsf_network_def *def = p->agent.net.def;
+    if (need.error_network && def && !def->linear_head) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "gradient.kind: this kind needs a network with a linear "
+                         "head, and '%s' has none",
+                         def->name);
     }
     return FGSF_OK;
 }
@@ -477,18 +528,27 @@ static int max_rows_of_update(const fgsf_learner *l) {
     return l->max_pairs * each * policies;
 }
 
+// h_beta is relative to the loss |delta - h|^2 / 2 of one pair; the loss that is descended has another
+// scale.
+static double error_scale(const fgsf_learner *l) {
+    const fgsf_network_shape *shape = &l->agent->shape;
+    double pairs = l->max_pairs;
+    return 2.0 * pairs *
+           fgsf_loss_factor(l->params.loss_scale, pairs, shape->features, shape->actions);
+}
+
 static fgsf_status create_bellman(fgsf_learner *l) {
     const fgsf_learner_params *p = &l->params;
     fgsf_bellman_params params = {
         .shape = l->agent->shape,
         .max_pairs = max_rows_of_update(l),
         .samples = l->samples,
-        .grad_mix = p->gradient.kind == FGSF_SEMI   ? 0.0
-                    : p->gradient.kind == FGSF_FULL ? 1.0
-                                                    : p->gradient.eta,
+        .kind = p->gradient.kind,
+        .grad_mix = p->gradient.eta,
+        .h_beta = p->gradient.h_beta * error_scale(l),
         .estimator = l->averaging ? p->avg.estimator : FGSF_SHARED,
         .split = l->samples / 2,
-        .target_network = p->target.mode != FGSF_TARGET_NONE,
+        .target_network = p->target.mode != FGSF_TARGET_NONE && p->gradient.kind <= FGSF_MIX,
         .loss_scale = p->loss_scale,
     };
     return fgsf_bellman_create(l->agent->device, &params, &l->bellman);
@@ -606,7 +666,8 @@ fgsf_status fgsf_learner_create(const fgsf_learner_params *params, fgsf_learner 
     }
     l->params = *params;
     settle(&l->params);
-    status = create_parts(l);
+    status = check_gradient(&l->params);
+    if (status == FGSF_OK) status = create_parts(l);
     if (status != FGSF_OK) {
         fgsf_learner_free(l);
         return status;
@@ -622,7 +683,9 @@ void fgsf_learner_free(fgsf_learner *l) {
     int nets = l->agent ? fgsf_agent_num_nets(l->agent) : 0;
     for (int k = 0; k < nets && l->training; k++) {
         fgsf_network_free(l->training[k].target);
+        fgsf_network_free(l->training[k].error);
         fgsf_optimizer_free(l->training[k].opt);
+        fgsf_optimizer_free(l->training[k].error_opt);
     }
     for (int task = 0; task < l->params.agent.num_tasks && l->rewards; task++) {
         fgsf_reward_free(l->rewards[task]);

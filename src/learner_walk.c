@@ -10,28 +10,38 @@ static const char *numbered(char name[NAME_SIZE], const char *group, int k, cons
     return name;
 }
 
+static void walk_network(fgsf_network *net, fgsf_walk *w, int k, const char *what) {
+    char name[NAME_SIZE];
+    if (!net) return;
+    float *data = w->loading ? fgsf_network_edit(net) : (float *)fgsf_network_parameters(net);
+    w->array(w, numbered(name, "policy", k, what), FGSF_F32, data, fgsf_network_size(net));
+}
+
+// `of` is put before the names of the error network's optimiser.
+static void walk_optimizer(fgsf_optimizer *opt, fgsf_walk *w, int k, const char *of, size_t size) {
+    char name[NAME_SIZE], what[NAME_SIZE / 2];
+    for (int i = 0; i < 2 && opt; i++) {
+        float *moment = fgsf_optimizer_moment(opt, i);
+        snprintf(what, sizeof what, "%smoment%d", of, i + 1);
+        if (moment) {
+            w->array(w, numbered(name, "policy", k, what), FGSF_F32, moment, size);
+        }
+    }
+    int64_t steps = opt ? fgsf_optimizer_steps(opt) : 0;
+    snprintf(what, sizeof what, "%ssteps", of);
+    if (opt) w->integer(w, numbered(name, "policy", k, what), &steps);
+    if (opt && w->loading) fgsf_optimizer_set_steps(opt, steps);
+}
+
 static void walk_training(fgsf_learner *l, fgsf_walk *w, int net) {
     char name[NAME_SIZE];
     fgsf_training *training = &l->training[net];
     size_t size = fgsf_network_size(l->agent->nets[net]);
-    if (training->target) {
-        float *data = w->loading ? fgsf_network_edit(training->target)
-                                 : (float *)fgsf_network_parameters(training->target);
-        w->array(w, numbered(name, "policy", net, "target"), FGSF_F32, data, size);
-    }
-    const char *const moments_as[2] = {"moment1", "moment2"};
-    for (int i = 0; i < 2; i++) {
-        float *moment = fgsf_optimizer_moment(training->opt, i);
-        if (moment) {
-            w->array(w, numbered(name, "policy", net, moments_as[i]), FGSF_F32, moment, size);
-        }
-    }
-    int64_t steps = fgsf_optimizer_steps(training->opt);
-    w->integer(w, numbered(name, "policy", net, "steps"), &steps);
+    walk_network(training->target, w, net, "target");
+    walk_network(training->error, w, net, "error");
+    walk_optimizer(training->opt, w, net, "", size);
+    walk_optimizer(training->error_opt, w, net, "error_", size);
     w->integer(w, numbered(name, "policy", net, "updates"), &training->updates);
-    if (w->loading) {
-        fgsf_optimizer_set_steps(training->opt, steps);
-    }
 }
 
 static void walk_reward(fgsf_reward *reward, fgsf_walk *w, int task, double *state) {

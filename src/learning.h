@@ -49,7 +49,8 @@ void fgsf_agent_input(const fgsf_agent *agent, int task, const float *state, flo
 // What training adds to a network.
 typedef struct fgsf_training {
     fgsf_network *target; // NULL without a target network
-    fgsf_optimizer *opt;
+    fgsf_network *error;  // NULL without an error network
+    fgsf_optimizer *opt, *error_opt;
     int64_t updates;
 } fgsf_training;
 

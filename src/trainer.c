@@ -231,6 +231,14 @@ static fgsf_status learn(fgsf_trainer *t) {
     return status;
 }
 
+// The probability of a uniform action, by the steps of the active task.
+static double exploration(const fgsf_trainer *t) {
+    double from = t->cfg.explore.epsilon, to = t->cfg.explore.to;
+    double done = (double)t->accounts[t->task].steps / (double)t->cfg.explore.over;
+    if (t->cfg.explore.schedule == FGSF_EXPLORE_CONSTANT) return from;
+    return done < 1.0 ? from + (to - from) * done : to;
+}
+
 fgsf_status fgsf_trainer_step(fgsf_trainer *t) {
     if (fgsf_trainer_done(t)) {
         return fgsf_fail(FGSF_ERR_INVALID, "the run is complete after %lld steps",
@@ -242,7 +250,7 @@ fgsf_status fgsf_trainer_step(fgsf_trainer *t) {
     fgsf_episode *episode = &t->episodes[t->cfg.tasks.isolate_state ? t->task : 0];
     if (status == FGSF_OK) status = begin_step(t, episode);
     if (status == FGSF_OK) {
-        status = fgsf_learner_act(t->learner, t->task, t->s, t->cfg.explore.epsilon, &action);
+        status = fgsf_learner_act(t->learner, t->task, t->s, exploration(t), &action);
     }
     if (status == FGSF_OK) {
         status = fgsf_env_step(t->envs[t->task], action, &t->env_rng[t->task], &result);

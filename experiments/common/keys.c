@@ -7,7 +7,7 @@
 
 #include "fgsf/env.h"
 
-#define METHODS 7
+#define METHODS 9
 #define PRESETS 3
 #define EXAMPLE "`--set sf.lr=3e-4`"
 
@@ -17,7 +17,9 @@ static const char *const method_names[METHODS] = {"dqn",
                                                   "fg-sfrql",
                                                   "fg-sfrql-random",
                                                   "fg-sfrql-average",
-                                                  "fg-sfrql-seq-average"};
+                                                  "fg-sfrql-seq-average",
+                                                  "corrected-dqn",
+                                                  "corrected-sfrql"};
 static const char *const preset_names[PRESETS] = {"clean", "compat", "paper"};
 
 // Writes what a key may hold, with choices separated by `bar`.
@@ -168,7 +170,7 @@ bool fgsf_keys_markdown(FILE *out) {
     fprintf(out, "\n## What presets and methods set\n\nKeys whose value depends on either; all "
                  "others keep the default or the environment's value.\n\n| key | preset");
     for (int m = 0; m < METHODS; m++) fprintf(out, " | %s", method_names[m]);
-    fprintf(out, " |\n|---|---|---|---|---|---|---|---|---|\n");
+    fprintf(out, " |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
     if (!write_presets(out, keys, count)) return false;
     fprintf(out, "\n## Environments: their own keys, and what they set\n");
     write_environments(out);

@@ -170,13 +170,25 @@ static const char *shape_difference(const fgsf_network_shape *a, const fgsf_netw
                                             : NULL;
 }
 
-// The target network: a network of the same shape, or its `weights` and `biases` alone.
-static fgsf_status read_target(json_reader *r, const cJSON *root, oracle_problem *p) {
-    const cJSON *object = json_find(root, "target_network");
+// The other network, the kind's target or error network: one of the same shape, or its `weights` and
+// `biases` alone.
+static fgsf_status read_other(json_reader *r, const cJSON *root, oracle_problem *p) {
+    fgsf_gradient_need need = fgsf_gradient_needs(p->bellman.kind);
+    const char *key = need.error_network ? "error_network" : "target_network";
+    const char *unused = need.error_network ? "target_network" : "error_network";
+    const cJSON *object = json_find(root, key);
+    if (json_find(root, unused)) {
+        json_enter(r, unused);
+        return json_refuse(r, "this gradient uses none");
+    }
+    if (!object && (need.error_network || need.target_network)) {
+        json_enter(r, key);
+        return json_refuse(r, "missing");
+    }
     if (!object) {
         return FGSF_OK;
     }
-    size_t mark = json_enter(r, "target_network");
+    size_t mark = json_enter(r, key);
     fgsf_network_shape shape = {0};
     fgsf_status status = json_check_keys(r, object, network_keys);
     bool shaped = false;
@@ -195,10 +207,10 @@ static fgsf_status read_target(json_reader *r, const cJSON *root, oracle_problem
         status = json_refuse(r, "differs from the network's");
     }
     if (status == FGSF_OK) {
-        status = read_parameters(r, object, &shape, &p->target);
+        status = read_parameters(r, object, &shape, &p->other);
     }
     if (status == FGSF_OK) {
-        p->bellman.target_network = true;
+        p->bellman.target_network = !need.error_network && !need.target_network;
         json_leave(r, mark);
     }
     return status;
@@ -263,6 +275,22 @@ static fgsf_status read_estimator(json_reader *r, const cJSON *root, fgsf_bellma
         return json_refuse(r, "only the estimator 'split' splits");
     }
     return FGSF_OK;
+}
+
+static fgsf_status read_kind(json_reader *r, const cJSON *root, fgsf_bellman_params *params) {
+    // As enum fgsf_gradient_kind from FGSF_MIX on; `residual` is semi, full or mix by grad_mix.
+    static const char *const kinds[] = {"residual",      "corrected",  "gtd2",
+                                        "bidirectional", "convergent", NULL};
+    int kind = 0;
+    fgsf_status status = FGSF_OK;
+    if (json_find(root, "gradient")) {
+        status = json_read_choice(r, root, "gradient", kinds, &kind);
+    }
+    params->kind = (enum fgsf_gradient_kind)(FGSF_MIX + kind);
+    if (status == FGSF_OK && json_find(root, "beta")) {
+        status = json_read_range(r, root, "beta", 0.0, 1e30, false, &params->h_beta);
+    }
+    return status;
 }
 
 static fgsf_status read_settings(json_reader *r, const cJSON *root, oracle_problem *p) {
@@ -403,9 +431,11 @@ static fgsf_status read_batches(json_reader *r, const cJSON *root, oracle_proble
 }
 
 static fgsf_status read_problem(const cJSON *root, oracle_problem *p) {
-    static const char *const keys[] = {
-        "schema",    "network", "target_network", "loss",      "grad_mix", "samples_per_pair",
-        "optimizer", "batches", "denominator",    "estimator", "split",    NULL};
+    static const char *const keys[] = {"schema",    "network",       "target_network",
+                                       "loss",      "grad_mix",      "samples_per_pair",
+                                       "optimizer", "batches",       "denominator",
+                                       "estimator", "split",         "gradient",
+                                       "beta",      "error_network", NULL};
     static const char *const schemas[] = {PROBLEM_SCHEMA, NULL};
     json_reader r = {0};
     int schema;
@@ -417,7 +447,10 @@ static fgsf_status read_problem(const cJSON *root, oracle_problem *p) {
         status = read_network(&r, root, p);
     }
     if (status == FGSF_OK) {
-        status = read_target(&r, root, p);
+        status = read_kind(&r, root, &p->bellman);
+    }
+    if (status == FGSF_OK) {
+        status = read_other(&r, root, p);
     }
     if (status == FGSF_OK) {
         status = read_settings(&r, root, p);
@@ -467,6 +500,6 @@ void oracle_problem_free(oracle_problem *p) {
     }
     free(p->batches);
     free(p->parameters);
-    free(p->target);
+    free(p->other);
     free(p);
 }

@@ -34,7 +34,7 @@ typedef struct oracle_batch {
 typedef struct oracle_problem {
     fgsf_bellman_params bellman; // shape included; max_pairs is the largest batch
     float *parameters;           // in the layout of the network's flat buffer
-    float *target;               // the same of the target network, or NULL
+    float *other;                // the same of the target or error network, or NULL
     bool has_optimizer;
     fgsf_optimizer_params optimizer;
     double lr;

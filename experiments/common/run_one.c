@@ -16,6 +16,7 @@
 #define TRAIN_HEADER                                                                               \
     "step,task,task_step,cum_reward,episodes,loss,bellman_residual,grad_norm,gpi_share,w_error,"   \
     "psi_error"
+#define CURVE_HEADER "step,task,return,discounted_return,success,steps"
 #define EVAL_HEADER                                                                                \
     "task,episode,reward_model,epsilon,return,steps,success,fit_error,discounted_return"
 
@@ -26,6 +27,7 @@ typedef struct session {
     fgsf_csv *train;
     fgsf_job_progress *shown;
     double started;
+    fgsf_csv *curve;     // with eval.every
     fgsf_log_row before; // the last row, for the return since then
 } session;
 
@@ -47,6 +49,7 @@ static fgsf_status checkpoint(session *s) {
     char path[4096];
     fgsf_run_progress progress = progress_of(s);
     fgsf_status status = fgsf_csv_sync(s->train);
+    if (status == FGSF_OK && s->curve) status = fgsf_csv_sync(s->curve);
     if (status == FGSF_OK) status = fgsf_run_update(s->run, &progress);
     if (status == FGSF_OK) status = fgsf_run_path(s->run, "state.gguf", path, sizeof path);
     return status == FGSF_OK ? fgsf_trainer_save(s->trainer, path) : status;
@@ -72,6 +75,9 @@ static fgsf_status begin(session *s) {
     if (status == FGSF_OK) {
         status = fgsf_csv_open(s->run, "train.csv", TRAIN_HEADER, last_step, &s->train);
     }
+    if (status == FGSF_OK && s->cfg->eval.every > 0) {
+        status = fgsf_csv_open(s->run, "curve.csv", CURVE_HEADER, last_step, &s->curve);
+    }
     fgsf_run_progress progress = progress_of(s);
     return status == FGSF_OK ? fgsf_run_update(s->run, &progress) : status;
 }
@@ -86,6 +92,23 @@ static void show_row(session *s, const fgsf_log_row *row) {
     s->before = *row;
 }
 
+// Greedy episodes of the active task while it is being learned: means over eval.episodes.
+static fgsf_status write_curve(session *s, const fgsf_progress *p) {
+    fgsf_eval_rows rows = {0}; // short, and a row that a signal left out would never be written
+    double sum[4] = {0};
+    fgsf_status status = fgsf_evaluate_task(fgsf_trainer_agent(s->trainer), s->cfg, p->task, &rows);
+    for (int i = 0; i < rows.count; i++) {
+        sum[0] += rows.rows[i].episode_return / rows.count;
+        sum[1] += rows.rows[i].discounted_return / rows.count;
+        sum[2] += (double)rows.rows[i].success / rows.count;
+        sum[3] += (double)rows.rows[i].steps / rows.count;
+    }
+    free(rows.rows);
+    if (status != FGSF_OK) return status;
+    return fgsf_csv_row(s->curve, "%lld,%d,%.9g,%.9g,%.9g,%.9g", (long long)p->step, p->task,
+                        sum[0], sum[1], sum[2], sum[3]);
+}
+
 static fgsf_status train(session *s, bool *stopped) {
     fgsf_status status = FGSF_OK;
     while (status == FGSF_OK && !fgsf_trainer_done(s->trainer) && !fgsf_stop) {
@@ -97,6 +120,9 @@ static fgsf_status train(session *s, bool *stopped) {
             fgsf_status written = write_row(s->train, &row);
             show_row(s, &row);
             status = status == FGSF_OK ? written : status;
+        }
+        if (status == FGSF_OK && s->curve && p.step % s->cfg->eval.every == 0) {
+            status = write_curve(s, &p);
         }
         if (status == FGSF_OK && p.step % s->cfg->train.checkpoint_every == 0) {
             status = checkpoint(s);
@@ -212,6 +238,7 @@ int fgsf_run_one(const fgsf_run_id *id, const fgsf_config *cfg, bool resume,
         code = FGSF_JOB_STOPPED;
     }
     fgsf_csv_close(s.train);
+    fgsf_csv_close(s.curve);
     fgsf_trainer_free(s.trainer);
     fgsf_run_close(s.run);
     return code;

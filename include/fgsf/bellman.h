@@ -2,7 +2,7 @@
 //
 //     fgsf_bellman_params params = fgsf_bellman_default_params(&shape);
 //     params.max_pairs = 64;
-//     params.grad_mix = 1.0;                             // 1: full gradient, 0: semi-gradient
+//     params.kind = FGSF_FULL;                           // or FGSF_SEMI, ...
 //     fgsf_bellman_create(device, &params, &bellman);
 //     fgsf_bellman_run(bellman, &batch, net, NULL, &loss);
 //     fgsf_optimizer_step(opt, net, fgsf_bellman_gradient(bellman), lr, &norm);
@@ -12,10 +12,10 @@
 //     delta_b = mean_p( y_bp + discount_bp x(s'_bp, a'_bp) ) - x(s_b, a_b)      in R^F,
 //     loss    = scale * sum_b weight_b |delta_b|^2.
 //
-// With grad_mix = 1 the target stays attached, so the gradient is the true gradient of the loss
-// with a' frozen. With grad_mix = 0 the target is computed from leaves that share the parameters'
-// memory but are no parameters: the semi-gradient. Between the two, Baird's residual mix. Nothing
-// else differs. Every method goes through this one builder; DQN is the case F = 1.
+// FGSF_FULL: the target stays attached, so the gradient is the true gradient of the loss with a'
+// frozen. FGSF_SEMI: the target is computed from leaves that share the parameters' memory but are no
+// parameters. FGSF_MIX: Baird's residual mix of the two. The other kinds are rows of the same table.
+// Every method goes through this one builder; DQN is the case F = 1.
 #ifndef FGSF_BELLMAN_H
 #define FGSF_BELLMAN_H
 
@@ -35,8 +35,22 @@ enum fgsf_loss_scale {
     FGSF_MEAN_ACTIONS, // 1 / (N F A), as the authors' DQN
 };
 
-// How much of the gradient passes through the target: nothing, all, or the share eta.
-enum fgsf_gradient_kind { FGSF_SEMI, FGSF_FULL, FGSF_MIX };
+// What stands for the error e1 in front of grad x(s, a) and e2 in front of -eta d grad x(s', a');
+// docs/gradients.md has the whole table. h is an error network, xbar a target network.
+enum fgsf_gradient_kind {
+    FGSF_SEMI,          // delta, nothing: TD
+    FGSF_FULL,          // delta, delta: the residual gradient
+    FGSF_MIX,           // the same with a share eta
+    FGSF_CORRECTED,     // delta, h(s, a): TDC, QC
+    FGSF_GTD2,          // h(s, a), h(s, a)
+    FGSF_BIDIRECTIONAL, // |y + d xbar' - x|^2 + eta |y + d x' - xbar|^2
+    FGSF_CONVERGENT,    // max(|y + d xbar' - x|^2, |y + d x' - x|^2), the maximum per pair
+};
+
+// What a kind needs beside the network that is trained.
+typedef struct fgsf_gradient_need {
+    bool error_network, target_network;
+} fgsf_gradient_need;
 
 // Which of a pair's next-state samples stand in the error and which in the gradient of the target.
 enum fgsf_estimator {
@@ -47,12 +61,14 @@ enum fgsf_estimator {
 
 typedef struct fgsf_bellman_params {
     fgsf_network_shape shape;
-    int max_pairs;   // largest batch
-    int samples;     // n, next-state samples per pair
-    double grad_mix; // eta in [0, 1]
+    int max_pairs; // largest batch
+    int samples;   // n, next-state samples per pair
+    enum fgsf_gradient_kind kind;
+    double grad_mix; // eta in [0, 1]; FGSF_SEMI and FGSF_FULL do not look at it
+    double h_beta;   // weight decay of the error network: + h_beta / 2 |theta_h|^2 in its loss
     enum fgsf_estimator estimator;
     int split; // FGSF_SPLIT: the first `split` samples give the error, the rest the gradient
-    bool target_network; // bootstrap from another network (grad_mix must be 0)
+    bool target_network; // semi: bootstrap from another network
     enum fgsf_loss_scale loss_scale;
     bool one_size; // batches are mostly of max_pairs: graphs of other sizes are built when needed
 } fgsf_bellman_params;
@@ -74,21 +90,31 @@ typedef struct fgsf_batch {
 
 typedef struct fgsf_bellman fgsf_bellman;
 
-// Returns one sample, full gradient, shared estimator, half_mean, max_pairs 64.
+// Returns one sample, FGSF_MIX with grad_mix 1 (the full gradient), shared estimator, half_mean,
+// max_pairs 64.
 FGSF_API fgsf_bellman_params fgsf_bellman_default_params(const fgsf_network_shape *shape);
 
 FGSF_API fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *params,
                                          fgsf_bellman **out);
 FGSF_API void fgsf_bellman_free(fgsf_bellman *bellman);
 
-// Computes loss and gradient at `net`. `target` is the bootstrap network when params.target_network
-// is set, else NULL. The gradient stays valid until the next run.
+// Returns what a kind needs.
+FGSF_API fgsf_gradient_need fgsf_gradient_needs(enum fgsf_gradient_kind kind);
+
+// Computes loss and gradient at `net`. `other` is the network that the kind needs (the error network
+// or the target network; semi: the target network when params.target_network is set), else NULL. The
+// loss is that of delta, or of the kind's own expression where it has one. The gradient stays valid
+// until the next run.
 FGSF_API fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
-                                      const fgsf_network *net, const fgsf_network *target,
+                                      const fgsf_network *net, const fgsf_network *other,
                                       double *loss);
 
 // Returns the gradient of the last run, in the layout of the network's flat buffer.
 FGSF_API const float *fgsf_bellman_gradient(const fgsf_bellman *bellman);
+
+// Returns the gradient of the error network's own loss, scale sum_b weight_b |delta_b - h_b|^2 +
+// h_beta / 2 |theta_h|^2 with delta constant; NULL for kinds without one.
+FGSF_API const float *fgsf_bellman_error_gradient(const fgsf_bellman *bellman);
 
 // Returns the floating-point operations of the matrix products of the last run.
 FGSF_API double fgsf_bellman_flops(const fgsf_bellman *bellman);

@@ -34,8 +34,11 @@ enum fgsf_method {
     FGSF_FG_SFRQL_RANDOM,
     FGSF_FG_SFRQL_AVERAGE,
     FGSF_FG_SFRQL_SEQ_AVERAGE,
+    FGSF_CORRECTED_DQN,   // as fg-dqn, but for the gradient
+    FGSF_CORRECTED_SFRQL, // as fg-sfrql, but for the gradient
 };
 enum fgsf_preset { FGSF_CLEAN, FGSF_COMPAT, FGSF_PAPER };
+enum fgsf_explore { FGSF_EXPLORE_CONSTANT, FGSF_EXPLORE_LINEAR };
 enum fgsf_schedule { FGSF_SEQUENTIAL, FGSF_RANDOM_STEP, FGSF_RANDOM_EPISODE };
 enum fgsf_warmup { FGSF_WARMUP_UNIFORM, FGSF_WARMUP_FIRST_TASK };
 enum fgsf_eval_reward { FGSF_EVAL_LEARNED, FGSF_EVAL_TRUE };
@@ -58,6 +61,9 @@ typedef struct fgsf_config {
     } train;
     struct {
         double epsilon;
+        enum fgsf_explore schedule;
+        double to;
+        int64_t over;
     } explore;
     struct {
         enum fgsf_schedule schedule;
@@ -65,7 +71,7 @@ typedef struct fgsf_config {
         enum fgsf_warmup warmup;
     } tasks;
     struct {
-        int64_t episodes, horizon;
+        int64_t episodes, horizon, every;
         double epsilon;
         enum fgsf_eval_reward reward;
     } eval;

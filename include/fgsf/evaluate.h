@@ -47,6 +47,10 @@ FGSF_API fgsf_status fgsf_evaluate(fgsf_agent *agent, const fgsf_config *cfg,
                                    enum fgsf_eval_reward reward, double epsilon,
                                    fgsf_eval_rows *out);
 
+// Appends eval.episodes rows for one trained task, greedy on its learned reward.
+FGSF_API fgsf_status fgsf_evaluate_task(fgsf_agent *agent, const fgsf_config *cfg, int task,
+                                        fgsf_eval_rows *out);
+
 // Appends eval.episodes rows for every held-out task.
 FGSF_API fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, const fgsf_config *cfg,
                                            double epsilon, fgsf_eval_rows *out);

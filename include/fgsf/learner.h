@@ -47,7 +47,9 @@ typedef struct fgsf_learner_params {
     fgsf_optimizer_params opt;
     struct {
         enum fgsf_gradient_kind kind;
-        double eta; // of mix
+        double eta;    // share of the gradient through the target; semi and full need none
+        double h_rate; // corrected, gtd2: learning rate of the error network, times lr
+        double h_beta; // and its weight decay, relative to |delta - h|^2 / 2
     } gradient;
     struct {
         enum fgsf_target_mode mode;

@@ -25,9 +25,9 @@ static void compute(const oracle_problem *p) {
     require(fgsf_device_open("cpu", &device) == FGSF_OK);
     require(fgsf_network_create(&p->bellman.shape, &net) == FGSF_OK);
     memcpy(fgsf_network_edit(net), p->parameters, bytes);
-    if (p->target) {
+    if (p->other) {
         require(fgsf_network_create(&p->bellman.shape, &target) == FGSF_OK);
-        memcpy(fgsf_network_edit(target), p->target, bytes);
+        memcpy(fgsf_network_edit(target), p->other, bytes);
     }
     require(fgsf_bellman_create(device, &p->bellman, &bellman) == FGSF_OK);
     require(fgsf_bellman_run(bellman, &p->batches[0].batch, net, target, NULL) == FGSF_OK);
