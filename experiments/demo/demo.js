@@ -261,7 +261,7 @@ function startAll() {
     $("play").textContent = "Pause";
     state.running = true;
     for (const side of sides) {
-        const settings = { ...SETTINGS, seed: $("seed").value || 0, "gradient.kind": "mix", "gradient.eta": side.mix };
+        const settings = { ...SETTINGS, seed: $("seed").value || 0, "gradient.kind": ["semi", "full"][side.mix] ?? "mix", "gradient.eta": side.mix };
         Object.assign(side, { curve: [[], []], walk: null, q: null, progress: null, done: false, judged: null });
         side.worker.postMessage({ start: {
             settings: Object.entries(settings).map(([k, v]) => `${k}=${v}`).join("\n"), map, numCells,

@@ -2,7 +2,7 @@
 "use strict";
 
 const SLICE = 40; // ms of training between looks at the messages
-let lib, cells = 0, features = 0, weights = [], running = false, seen = 0, spent = 0;
+let lib, cells = 0, features = 0, weights = [], running = false, begun = false, seen = 0, spent = 0;
 
 function scratch(bytes) {
     scratch.size ??= 0;
@@ -20,7 +20,7 @@ function check(status) {
 
 function start({ settings, map, numCells, numFeatures, numTasks }) {
     lib.FS.writeFile("/map", map);
-    running = false;
+    running = begun = false;
     check(lib.ccall("demo_start", "number", ["string"], [`env.map=/map\n${settings}`]));
     cells = numCells;
     features = numFeatures;
@@ -59,6 +59,7 @@ function work() {
     let status = 0;
     while (status === 0 && performance.now() - begin < SLICE) status = lib._demo_train(20);
     spent += performance.now() - begin;
+    begun = true;
     if (status > 0) return fail(new Error(lib.ccall("demo_error", "string")));
     const done = status < 0;
     postMessage({ progress: progress(), done });
@@ -84,7 +85,7 @@ onmessage = async ({ data }) => {
         if (data.start) start(data.start);
         if (data.weights) {
             weights = data.weights;
-            look();
+            if (begun) look(); // before the first step there is no policy yet
         }
         if (data.run !== undefined && data.run !== running) {
             running = data.run;
