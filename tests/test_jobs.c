@@ -236,9 +236,39 @@ TEST durations_read_well(void) {
 
 GREATEST_MAIN_DEFS();
 
+TEST a_progress_line_fits_60_columns(void) {
+    static const char *const names[] = {"dqn seed 0", "fg-sfrql-random seed 12",
+                                        "fg-sfrql-average@slip0.25-n20-split seed 4095"};
+    char line[256];
+    for (int i = 0; i < 3; i++) {
+        fgsf_progress_job job = {.name = names[i], .steps = 60000, .total = 60000};
+        job.last_return = -123456.789;
+        job.loss = 1.23456e-12;
+        describe(&job, true, line, sizeof line);
+        ASSERT(strlen(line) <= 60);
+        ASSERT(strstr(line, "100% ret-1.23e+05 loss1.2e-12"));
+        ASSERT(strncmp(line, names[i], 8) == 0); // the method's beginning
+        ASSERT(strstr(line, strstr(names[i], "seed")));
+    }
+    describe_all(4094, 4095, 64, 1e6, line, sizeof line);
+    ASSERT_STR_EQ("4094 of 4095 done, 64 running, ETA 277:46:40", line);
+    PASS();
+}
+
+// What was there before the sweep counts as done, not as speed.
+TEST the_time_left_follows_the_costs(void) {
+    fgsf_progress_work work = {.all = 100, .ended = 60, .before = 50, .started = 1000};
+    ASSERT_IN_RANGE(40.0, fgsf_progress_eta(&work, 1010), 1e-9); // 10 in 10 s, 40 are left
+    work.before = 60;
+    ASSERT_EQ(-1, fgsf_progress_eta(&work, 1010));
+    PASS();
+}
+
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     GREATEST_SET_SETUP_CB(fresh, NULL);
+    RUN_TEST(a_progress_line_fits_60_columns);
+    RUN_TEST(the_time_left_follows_the_costs);
     RUN_TEST(every_job_runs_once_and_no_more_than_allowed_at_once);
     RUN_TEST(a_crash_harms_no_other_job);
     RUN_TEST(a_stop_request_lets_jobs_save_and_starts_no_other);

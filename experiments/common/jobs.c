@@ -27,7 +27,7 @@ typedef struct worker {
     int index;
     double started;
     int64_t first_steps; // when its first progress was seen: a resumed job does not start at 0
-    double first_seen;
+    bool seen;
 } worker;
 
 typedef struct pool {
@@ -202,17 +202,15 @@ static void show(pool *p) {
     for (int i = 0; i < p->running; i++) {
         worker *w = &p->workers[i];
         int64_t steps = p->progress[w->index].steps;
-        if (w->first_seen == 0 && p->progress[w->index].total > 0) {
-            w->first_seen = t;
+        if (!w->seen && p->progress[w->index].total > 0) {
+            w->seen = true;
             w->first_steps = steps;
         }
-        double span = w->first_seen > 0 ? t - w->first_seen : 0;
         p->shown[i] = (fgsf_progress_job){
             .name = "",
             .steps = steps,
             .total = p->progress[w->index].total,
             .seconds = t - w->started,
-            .rate = span > 0.5 ? (double)(steps - w->first_steps) / span : 0,
             .last_return = p->progress[w->index].last_return,
             .loss = p->progress[w->index].loss,
         };

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define BAR 5
+#define BAR 4
 #define NAME 23            // a whole live line fits into 60 columns
 #define PLAIN_SECONDS 30.0 // between plain lines
 #define MAX_LINE 256

@@ -11,7 +11,6 @@ typedef struct fgsf_progress_job {
     const char *name;
     int64_t steps, total;
     double seconds; // since the job started
-    double rate;    // steps per second, 0 while unknown
     double last_return, loss;
 } fgsf_progress_job;
 
