@@ -1,0 +1,65 @@
+"""Run directories as tables."""
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pathlib
+from typing import Any, Dict, List
+
+import numpy as np
+
+from ._lib import Error
+
+_RUN = ("env", "method", "cell", "seed", "status")
+
+
+def _column(values: List[Any]) -> np.ndarray:
+    for dtype in (np.int64, np.float64):
+        try:
+            return np.array(values, dtype)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    return np.array(values, object)
+
+
+def table(rows: List[Dict[str, Any]]) -> Any:
+    """Rows as a pandas DataFrame, or without pandas as a dict of numpy arrays by column."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = {name: _column([row.get(name, float("nan")) for row in rows]) for name in names}
+    try:
+        import pandas
+    except ImportError:
+        return columns
+    return pandas.DataFrame(columns)
+
+
+def runs(out: "str | os.PathLike[str]", what: str = "train", config: "tuple[str, ...]" = ()) -> Any:
+    """Reads every run under OUT into one table: a pandas DataFrame, or a dict of numpy arrays.
+
+    `what` is "train" (the training curves), "eval" (evaluation episodes) or "run" (one row per run:
+    steps, seconds, message). Each row starts with env, method, cell, seed and status. `config` names
+    keys of docs/config.md to add as columns. docs/run-directory.md explains the columns.
+    """
+    if what not in ("train", "eval", "run"):
+        raise Error(f"runs: what='{what}' is not train, eval or run")
+    files = sorted(pathlib.Path(out).glob("*/*/seed-*/run.json"))
+    if not files:
+        raise Error(f"{out}: no run directories (*/*/seed-*/run.json)")
+    rows: List[Dict[str, Any]] = []
+    for file in files:
+        try:
+            record = json.loads(file.read_text())
+        except (OSError, ValueError) as e:
+            raise Error(f"{file}: {e}", "format") from None
+        head = {name: record.get(name, "") for name in _RUN}
+        head.update({key: record.get("config", {}).get(key) for key in config})
+        if what == "run":
+            names = ("steps", "optimizer_steps", "seconds", "message", "config_hash")
+            rows.append({**head, **{name: record.get(name) for name in names}})
+            continue
+        data = file.with_name(f"{what}.csv")
+        if data.exists():
+            with open(data, newline="") as lines:
+                rows += [{**head, **row} for row in csv.DictReader(lines)]
+    return table(rows)
