@@ -459,6 +459,10 @@ static void place_gradients(fgsf_bellman *bellman, bucket_program *bp) {
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < of[k]->count; i++) {
             struct ggml_tensor *g = ggml_graph_get_grad(bp->program.graph, of[k]->tensors[i]);
+            if (g && !ggml_is_contiguous(g)) { // of a parameter that the network reads transposed
+                g = ggml_cont(bp->program.ctx, g);
+                ggml_build_forward_expand(bp->program.graph, g);
+            }
             bp->gradients[k][i] = g;
             if (g && bellman->device->num_backends == 1 && !g->view_src && !g->data) {
                 fgsf_tensor_place(g, fgsf_network_buffer(bellman->gradient[k]),
@@ -510,13 +514,8 @@ static fgsf_status build_program(fgsf_bellman *bellman, int pairs, int spread, b
     ggml_set_output(bp->loss);
     ggml_build_forward_expand(graph, bp->loss);
     ggml_build_forward_expand(graph, objective);
-    if (bellman->size.nodes == 0) { // the first graph: it may be a user's, and sizes all others
-        status = fgsf_program_check_gradients(&bp->program, fgsf_shape_def(&p->shape)->name);
-    }
-    if (status == FGSF_OK) {
-        status = differentiate(bellman, bp);
-    }
-    if (status == FGSF_OK && bellman->size.nodes == 0) {
+    status = differentiate(bellman, bp);
+    if (status == FGSF_OK && bellman->size.nodes == 0) { // the first graph sizes all others
         bellman->size = fgsf_program_measure(&bp->program);
         fgsf_program_free(&bp->program);
         return build_program(bellman, pairs, spread, bp);
@@ -614,6 +613,9 @@ fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *
     status = fgsf_network_create(&params->shape, &bellman->gradient[0]);
     if (status == FGSF_OK && has_error(params)) {
         status = fgsf_network_create(&params->shape, &bellman->gradient[1]);
+    }
+    if (status == FGSF_OK) {
+        status = fgsf_network_check_forward(bellman->gradient[0]);
     }
     if (status == FGSF_OK) {
         status = allocate_inputs(bellman);

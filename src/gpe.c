@@ -75,12 +75,9 @@ static fgsf_status build_program(fgsf_gpe *gpe, int rows, int outputs, forward_p
     fgsf_tensor_place(states, gpe->buffer, gpe->states);
     const fgsf_network_def *def = fgsf_shape_def(&gpe->shape);
     fp->result = def->forward(ctx, &gpe->shape, fp->leaves.tensors, states);
-    if (!fp->result || ggml_nelements(fp->result) != (int64_t)rows * outputs) {
-        return fgsf_fail(FGSF_ERR_INVALID,
-                         "network '%s': forward gave %lld numbers for %d rows of "
-                         "%d outputs",
-                         def->name, fp->result ? (long long)ggml_nelements(fp->result) : 0, rows,
-                         outputs);
+    status = fgsf_check_result(&gpe->shape, fp->result, rows, outputs);
+    if (status != FGSF_OK) {
+        return status;
     }
     ggml_set_output(fp->result);
     ggml_build_forward_expand(fp->program.graph, fp->result);

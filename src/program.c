@@ -8,6 +8,8 @@
 
 #include "denormals.h"
 #include "ggml-cpu.h"
+
+#define CHECKED_ROWS 3 // of the forward pass that is checked; any number above one
 #include "memory.h"
 
 static void discard_log(enum ggml_log_level level, const char *text, void *userdata) {
@@ -263,23 +265,43 @@ static fgsf_status schedule(fgsf_program *program, fgsf_device *device) {
     return FGSF_OK;
 }
 
-// Multiplications and additions of the matrix products of a graph.
-static double count_flops(struct ggml_cgraph *graph) {
-    double flops = 0.0;
+// Counts the matrix products of a graph and their multiplications and additions.
+static int count_products(struct ggml_cgraph *graph, double *flops) {
+    int count = 0;
+    *flops = 0.0;
     for (int i = 0; i < ggml_graph_n_nodes(graph); i++) {
         const struct ggml_tensor *node = ggml_graph_node(graph, i);
         bool inner = node->op == GGML_OP_MUL_MAT;
         if (inner || node->op == GGML_OP_OUT_PROD) {
-            flops += 2.0 * (double)ggml_nelements(node) * (double)node->src[0]->ne[inner ? 0 : 1];
+            *flops += 2.0 * (double)ggml_nelements(node) * (double)node->src[0]->ne[inner ? 0 : 1];
+            count++;
         }
     }
-    return flops;
+    return count;
+}
+
+// Lists the views of leaves. A leaf is bound to another network before each run, and a view of it
+// keeps the address that the leaf had when the view was made.
+static fgsf_status find_leaf_views(fgsf_program *program) {
+    int count = ggml_graph_n_nodes(program->graph);
+    program->views = calloc((size_t)count + 1, sizeof *program->views);
+    if (!program->views) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a graph");
+    for (int i = 0; i < count; i++) {
+        struct ggml_tensor *node = ggml_graph_node(program->graph, i);
+        if (node->view_src && node->view_src->op == GGML_OP_NONE) {
+            program->views[program->num_views++] = node;
+        }
+    }
+    return FGSF_OK;
 }
 
 fgsf_status fgsf_program_finish(fgsf_program *program, fgsf_device *device,
                                 ggml_gallocr_t scratch) {
-    program->flops = count_flops(program->graph);
+    device->products += count_products(program->graph, &program->flops);
     fgsf_status status = fgsf_memory_check(0, "a graph"); // what it computes ggml reports itself
+    if (status == FGSF_OK) {
+        status = find_leaf_views(program);
+    }
     if (status != FGSF_OK) {
         return status;
     }
@@ -288,6 +310,8 @@ fgsf_status fgsf_program_finish(fgsf_program *program, fgsf_device *device,
     }
     if (device->lower) {
         fgsf_lower(program->ctx, program->graph);
+        double left;
+        device->products_left += count_products(program->graph, &left);
     }
     if (!ggml_gallocr_alloc_graph(scratch, program->graph)) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a graph on %s", device->description);
@@ -296,6 +320,10 @@ fgsf_status fgsf_program_finish(fgsf_program *program, fgsf_device *device,
 }
 
 fgsf_status fgsf_program_run(fgsf_program *program, fgsf_device *device) {
+    for (int i = 0; i < program->num_views; i++) {
+        struct ggml_tensor *view = program->views[i];
+        view->data = (char *)view->view_src->data + view->view_offs;
+    }
     unsigned before = fgsf_denormals_flush();
     enum ggml_status status = program->sched
                                   ? ggml_backend_sched_graph_compute(program->sched, program->graph)
@@ -311,6 +339,7 @@ fgsf_status fgsf_program_run(fgsf_program *program, fgsf_device *device) {
 void fgsf_program_free(fgsf_program *program) {
     ggml_backend_sched_free(program->sched);
     ggml_free(program->ctx);
+    free(program->views);
     *program = (fgsf_program){0};
 }
 
@@ -366,47 +395,96 @@ static bool has_backward(const struct ggml_tensor *node) {
 }
 
 // Whether a gradient flows into `t`: it is a parameter or computed from one.
-static bool *depends(const struct ggml_tensor *const *nodes, bool *flags, int count,
-                     const struct ggml_tensor *t) {
+static bool depends(const struct ggml_cgraph *graph, const bool *flags, int count,
+                    const struct ggml_tensor *t) {
     for (int i = count - 1; i >= 0; i--) {
-        if (nodes[i] == t) return &flags[i];
+        if (ggml_graph_node((struct ggml_cgraph *)graph, i) == t) return flags[i];
     }
-    return NULL;
+    return false;
 }
 
-static fgsf_status check_node(const struct ggml_tensor *node, const bool *second,
-                              const char *network) {
-    // ggml has no rule for a second operand of SUB or DIV that is repeated.
-    bool repeated = (node->op == GGML_OP_SUB || node->op == GGML_OP_DIV) && second && *second &&
-                    !ggml_are_same_shape(node->src[0], node->src[1]);
-    bool deep = node->op == GGML_OP_GET_ROWS && node->ne[2] > 1;
-    bool masked = node->op == GGML_OP_SOFT_MAX && second && *second;
-    if (has_backward(node) && !repeated && !deep && !masked) return FGSF_OK;
-    return fgsf_fail(FGSF_ERR_UNSUPPORTED,
-                     "network '%s': ggml cannot differentiate %s%s; use operations that it can "
-                     "(docs/networks.md lists them)",
-                     network, ggml_op_desc(node),
-                     repeated ? " with a second operand that is repeated" : "");
+// Says what about a node ggml's backward pass would abort at, or NULL. `second`: a gradient flows into
+// its second operand.
+static const char *obstacle(const struct ggml_tensor *node, bool second) {
+    const struct ggml_tensor *a = node->src[0], *b = node->src[1];
+    bool moves = node->op == GGML_OP_PERMUTE || node->op == GGML_OP_TRANSPOSE;
+    bool views =
+        moves || node->op == GGML_OP_VIEW || node->op == GGML_OP_RESHAPE || node->op == GGML_OP_CPY;
+    if (!has_backward(node)) return "";
+    if (node->type != GGML_TYPE_F32) return " of another type than float";
+    if (node->view_src && !views) return " in place";
+    if (moves && a->op != GGML_OP_NONE && a->op != GGML_OP_RESHAPE) {
+        return " of what is not a parameter or a RESHAPE"; // its gradient would have gaps
+    }
+    switch (node->op) {
+    case GGML_OP_SUB:
+    case GGML_OP_DIV:
+        return second && !ggml_are_same_shape(a, b) ? " with a second operand that is repeated"
+                                                    : NULL;
+    case GGML_OP_MUL_MAT:
+        return a->ne[2] != b->ne[2] || a->ne[3] != b->ne[3] ? " with an operand that is repeated"
+                                                            : NULL;
+    case GGML_OP_GET_ROWS:
+        return node->ne[2] > 1 ? " of more than a matrix" : NULL;
+    case GGML_OP_SOFT_MAX:
+        return second || ((const float *)node->op_params)[1] != 0.0f ? " with such a mask" : NULL;
+    default:
+        return NULL;
+    }
 }
 
-fgsf_status fgsf_program_check_gradients(const fgsf_program *program, const char *network) {
-    int count = ggml_graph_n_nodes(program->graph);
-    const struct ggml_tensor **nodes = calloc((size_t)count + 1, sizeof *nodes);
+static fgsf_status check_nodes(struct ggml_cgraph *graph, const char *network) {
+    int count = ggml_graph_n_nodes(graph);
     bool *flags = calloc((size_t)count + 1, sizeof *flags);
-    fgsf_status status =
-        nodes && flags ? FGSF_OK : fgsf_fail(FGSF_ERR_MEMORY, "no memory to check a graph");
+    if (!flags) return fgsf_fail(FGSF_ERR_MEMORY, "no memory to check a graph");
+    fgsf_status status = FGSF_OK;
     for (int i = 0; i < count && status == FGSF_OK; i++) {
-        const struct ggml_tensor *node = nodes[i] = ggml_graph_node(program->graph, i);
+        const struct ggml_tensor *node = ggml_graph_node(graph, i);
         flags[i] = node->flags & GGML_TENSOR_FLAG_PARAM;
         for (int k = 0; k < GGML_MAX_SRC && node->src[k]; k++) {
-            const bool *source = depends(nodes, flags, i, node->src[k]);
-            flags[i] = flags[i] || (source && *source);
+            flags[i] = flags[i] || depends(graph, flags, i, node->src[k]);
         }
-        if (flags[i]) {
-            status = check_node(node, depends(nodes, flags, i, node->src[1]), network);
+        const char *why = flags[i] ? obstacle(node, depends(graph, flags, i, node->src[1])) : NULL;
+        if (why) {
+            status = fgsf_fail(FGSF_ERR_UNSUPPORTED,
+                               "network '%s': ggml cannot differentiate %s%s; docs/networks.md "
+                               "lists what it can",
+                               network, ggml_op_desc(node), why);
         }
     }
-    free(nodes);
+    if (status == FGSF_OK && (count == 0 || !flags[count - 1])) {
+        status = fgsf_fail(FGSF_ERR_INVALID,
+                           "network '%s': the result of forward depends on no parameter", network);
+    }
     free(flags);
     return status;
+}
+
+fgsf_status fgsf_network_check_forward(const fgsf_network *net) {
+    const fgsf_network_shape *shape = fgsf_network_get_shape(net);
+    const fgsf_network_def *def = fgsf_shape_def(shape);
+    fgsf_program program = {0};
+    fgsf_status status = fgsf_program_begin(&program, (fgsf_program_size){0}, false);
+    if (status != FGSF_OK) return status;
+    fgsf_leaves leaves = fgsf_leaves_create(program.ctx, net, true);
+    struct ggml_tensor *input =
+        ggml_new_tensor_2d(program.ctx, GGML_TYPE_F32, shape->input, CHECKED_ROWS);
+    struct ggml_tensor *x = def->forward(program.ctx, shape, leaves.tensors, input);
+    int outputs = fgsf_shape_actions(shape) * shape->features;
+    status = fgsf_check_result(shape, x, CHECKED_ROWS, outputs);
+    if (status == FGSF_OK) {
+        ggml_build_forward_expand(program.graph, x);
+        status = check_nodes(program.graph, def->name);
+    }
+    fgsf_program_free(&program);
+    return status;
+}
+
+fgsf_status fgsf_check_result(const fgsf_network_shape *shape, const struct ggml_tensor *x,
+                              int rows, int outputs) {
+    if (x && ggml_nelements(x) == (int64_t)rows * outputs && ggml_is_contiguous(x)) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_INVALID,
+                     "network '%s': forward gave %lld numbers for %d rows of %d outputs%s",
+                     fgsf_shape_def(shape)->name, x ? (long long)ggml_nelements(x) : 0, rows,
+                     outputs, x && !ggml_is_contiguous(x) ? ", not contiguous" : "");
 }

@@ -19,6 +19,7 @@ struct fgsf_device {
     int num_backends;
     struct ggml_threadpool *threads; // kept, or ggml would make one for every graph it computes
     bool lower;                      // products run by product.c inside the CPU graph
+    int products, products_left;     // of all graphs so far: in all, and what lower.c left to ggml
     char description[128];
     char fallbacks[512];
 };
@@ -36,6 +37,8 @@ typedef struct fgsf_program {
     struct ggml_cgraph *graph;
     ggml_backend_sched_t sched; // NULL where the CPU runs everything
     double flops;               // of the matrix products
+    struct ggml_tensor **views; // (num_views): of leaves
+    int num_views;
 } fgsf_program;
 
 // The parameters of a network as leaves of a graph; bound to a network's memory before each run.
@@ -53,9 +56,13 @@ fgsf_status fgsf_program_begin(fgsf_program *program, fgsf_program_size size, bo
 // Returns the room that a complete graph takes, for others of the same structure.
 fgsf_program_size fgsf_program_measure(const fgsf_program *program);
 
-// Refuses a graph that holds, on a way from a parameter to the last node, an operation that ggml
-// cannot differentiate, by its name: ggml itself would abort.
-fgsf_status fgsf_program_check_gradients(const fgsf_program *program, const char *network);
+// Refuses a definition whose forward pass has a result of the wrong size, or holds, on a way from a
+// parameter, an operation that ggml cannot differentiate, by its name: ggml itself would abort.
+fgsf_status fgsf_network_check_forward(const fgsf_network *net);
+
+// Refuses a result of forward that is not (rows, outputs).
+fgsf_status fgsf_check_result(const fgsf_network_shape *shape, const struct ggml_tensor *x,
+                              int rows, int outputs);
 
 // Places the graph on the device. `scratch` is the allocator that graphs of one owner share: they
 // never run at the same time, so they may overlap in memory; none may need more of it than the first

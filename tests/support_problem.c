@@ -46,6 +46,18 @@ static fgsf_network *draw_network(const fgsf_network_shape *shape, fgsf_rng *rng
         abort();
     }
     fgsf_network_init(net, FGSF_UNIFORM_FAN_IN, rng);
+    for (int head = 1; head < shape->heads; head++) {
+        fgsf_network_init_head(net, head, FGSF_UNIFORM_FAN_IN, rng);
+    }
+    const fgsf_parameters *list = fgsf_network_get_parameters(net);
+    for (int i = 0; i < list->count; i++) { // where a mistake would hide behind 1 and 0
+        bool constant =
+            list->list[i].fill == FGSF_FILL_ONES || list->list[i].fill == FGSF_FILL_ZEROS;
+        for (int k = 0; constant && k < list->list[i].columns; k++) {
+            fgsf_network_edit(net)[list->list[i].offset + (size_t)k] +=
+                0.3f * (float)fgsf_rng_normal(rng);
+        }
+    }
     return net;
 }
 
@@ -54,6 +66,7 @@ problem *problem_create(const fgsf_bellman_params *params, int pairs, uint64_t s
     const fgsf_network_shape *shape = &params->shape;
     size_t rows = (size_t)pairs, next = rows * (size_t)params->samples;
     size_t input = (size_t)shape->input, features = (size_t)shape->features;
+    int actions = shape->actions * (shape->heads > 1 ? shape->heads : 1);
     problem *p = allocate(sizeof *p / sizeof(float));
     p->params = *params;
     p->net = draw_network(shape, &rng);
@@ -61,8 +74,8 @@ problem *problem_create(const fgsf_bellman_params *params, int pairs, uint64_t s
     p->s = draw_normal(rows * input, &rng);
     p->s_next = draw_normal(next * input, &rng);
     p->y = draw_normal(next * features, &rng);
-    p->a = draw_actions(rows, shape->actions, &rng);
-    p->a_next = draw_actions(next, shape->actions, &rng);
+    p->a = draw_actions(rows, actions, &rng);
+    p->a_next = draw_actions(next, actions, &rng);
     p->discount = allocate(next);
     for (size_t i = 0; i < next; i++) {
         p->discount[i] = i % 3 == 2 ? 0.0f : 0.9f;

@@ -29,22 +29,37 @@ double *reference_parameters(const fgsf_network *net) {
 }
 
 static double activation(const fgsf_network_shape *shape, double z) {
-    return shape->activation == FGSF_SILU ? z / (1.0 + exp(-z)) : fmax(z, 0.0);
+    switch (shape->activation) {
+    case FGSF_SILU:
+        return z / (1.0 + exp(-z));
+    case FGSF_SOFTPLUS:
+        return fmax(z, 0.0) + log1p(exp(-fabs(z)));
+    default:
+        return fmax(z, 0.0);
+    }
 }
 
 static double activation_slope(const fgsf_network_shape *shape, double z) {
     double sigmoid = 1.0 / (1.0 + exp(-z));
-    return shape->activation == FGSF_SILU ? sigmoid * (1.0 + z * (1.0 - sigmoid)) : z > 0.0;
+    switch (shape->activation) {
+    case FGSF_SILU:
+        return sigmoid * (1.0 + z * (1.0 - sigmoid));
+    case FGSF_SOFTPLUS:
+        return sigmoid;
+    default:
+        return z > 0.0;
+    }
 }
 
-// One linear layer: where its weights and biases stand in the flat layout.
+// One linear layer: where its parameters stand in the flat layout.
 typedef struct reference_layer {
     int in, out;
-    size_t weights, biases;
+    size_t weight, bias, scale, shift;
+    bool biased, scaled, shifted;
 } reference_layer;
 
-// The layers of a multi-layer perceptron without normalisation; returns how many. Places are taken
-// from the library's list of parameters by name.
+// The layers of a multi-layer perceptron, with the heads of all policies in the last; returns how
+// many. Places are taken from the library's list of parameters by name.
 static int list_layers(const fgsf_network_shape *shape, reference_layer *layers) {
     fgsf_parameters *all = calloc(1, sizeof *all);
     int count = 0;
@@ -52,12 +67,21 @@ static int list_layers(const fgsf_network_shape *shape, reference_layer *layers)
     fgsf_network_list(shape, all);
     for (int i = 0; i < all->count; i++) {
         const fgsf_parameter *p = &all->list[i];
-        int l = -1, end = 0;
-        if (sscanf(p->name, "layers.%d.weight%n", &l, &end) == 1 && end && !p->name[end]) {
-            layers[l] = (reference_layer){.in = p->columns, .out = p->rows, .weights = p->offset};
+        char what[32] = "";
+        int l = -1;
+        sscanf(p->name, "layers.%d.%31s", &l, what);
+        if (strcmp(what, "weight") == 0) {
+            layers[l] = (reference_layer){.in = p->columns, .out = p->rows, .weight = p->offset};
             count = l + 1;
-        } else if (sscanf(p->name, "layers.%d.bias%n", &l, &end) == 1 && end && !p->name[end]) {
-            layers[l].biases = p->offset;
+        } else if (strcmp(what, "bias") == 0) {
+            layers[l].bias = p->offset;
+            layers[l].biased = true;
+        } else if (strcmp(what, "scale") == 0) {
+            layers[l].scale = p->offset;
+            layers[l].scaled = true;
+        } else if (strcmp(what, "shift") == 0) {
+            layers[l].shift = p->offset;
+            layers[l].shifted = true;
         } else {
             fprintf(stderr, "the reference knows no parameter '%s'\n", p->name);
             abort();
@@ -76,6 +100,20 @@ typedef struct pass {
     double *memory;
 } pass;
 
+// Normalises the `out` numbers of z: `layer` takes the mean off first and adds a shift at the end.
+static void normalise(const reference_layer *layer, const double *theta, double *z) {
+    double mean = 0.0, squares = 0.0;
+    for (int o = 0; o < layer->out; o++) mean += z[o] / layer->out;
+    for (int o = 0; o < layer->out; o++) {
+        z[o] -= layer->shifted ? mean : 0.0;
+        squares += z[o] * z[o] / layer->out;
+    }
+    for (int o = 0; o < layer->out; o++) {
+        z[o] *= theta[layer->scale + (size_t)o] / sqrt(squares + 1e-5);
+        z[o] += layer->shifted ? theta[layer->shift + (size_t)o] : 0.0;
+    }
+}
+
 static pass run_pass(const fgsf_network_shape *shape, const double *theta, const float *s) {
     pass p = {0};
     p.num_layers = list_layers(shape, p.layers);
@@ -93,19 +131,25 @@ static pass run_pass(const fgsf_network_shape *shape, const double *theta, const
             p.h[l][i] = l == 0 ? (double)s[i] : activation(shape, p.z[l - 1][i]);
         }
         for (int o = 0; o < layer->out; o++) {
-            const double *w = theta + layer->weights + (size_t)o * (size_t)layer->in;
-            double sum = shape->bias ? theta[layer->biases + (size_t)o] : 0.0;
+            const double *w = theta + layer->weight + (size_t)o * (size_t)layer->in;
+            double sum = layer->biased ? theta[layer->bias + (size_t)o] : 0.0;
             for (int i = 0; i < layer->in; i++) {
                 sum += w[i] * p.h[l][i];
             }
             p.z[l][o] = sum;
         }
+        if (layer->scaled) normalise(layer, theta, p.z[l]);
     }
     return p;
 }
 
+reference_forward_fn reference_user_forward;
+
 double reference_forward(const fgsf_network_shape *shape, const double *theta, const float *s,
                          double *x) {
+    if (shape->def && shape->def != &fgsf_network_mlp && shape->def != &fgsf_network_torso) {
+        return reference_user_forward(shape, theta, s, x);
+    }
     pass p = run_pass(shape, theta, s);
     double margin = INFINITY;
     for (int l = 0; l + 1 < p.num_layers; l++) {
@@ -128,14 +172,15 @@ void reference_backward(const fgsf_network_shape *shape, const double *theta, co
     for (int l = p.num_layers - 1; l >= 0; l--) {
         const reference_layer *layer = &p.layers[l];
         double *dh = reference_zeros((size_t)layer->in);
+        if (layer->scaled) abort(); // by differences only
         for (int o = 0; o < layer->out; o++) {
-            size_t row = layer->weights + (size_t)o * (size_t)layer->in;
+            size_t row = layer->weight + (size_t)o * (size_t)layer->in;
             for (int i = 0; i < layer->in; i++) {
                 gradient[row + (size_t)i] += dz[o] * p.h[l][i];
                 dh[i] += dz[o] * theta[row + (size_t)i];
             }
-            if (shape->bias) {
-                gradient[layer->biases + (size_t)o] += dz[o];
+            if (layer->biased) {
+                gradient[layer->bias + (size_t)o] += dz[o];
             }
         }
         for (int i = 0; l > 0 && i < layer->in; i++) {
@@ -148,10 +193,14 @@ void reference_backward(const fgsf_network_shape *shape, const double *theta, co
     free(p.memory);
 }
 
+size_t reference_outputs(const fgsf_network_shape *shape) {
+    return (size_t)(shape->actions * shape->features * (shape->heads > 1 ? shape->heads : 1));
+}
+
 // x(s, a): (features).
 static void forward_action(const fgsf_network_shape *shape, const double *theta, const float *s,
                            int action, double *x) {
-    double *all = reference_zeros((size_t)(shape->actions * shape->features));
+    double *all = reference_zeros(reference_outputs(shape));
     reference_forward(shape, theta, s, all);
     memcpy(x, all + action * shape->features, (size_t)shape->features * sizeof *x);
     free(all);
@@ -160,7 +209,7 @@ static void forward_action(const fgsf_network_shape *shape, const double *theta,
 // Adds scale * <x(s, a), dx>'s gradient.
 static void backward_action(const fgsf_network_shape *shape, const double *theta, const float *s,
                             int action, double scale, const double *dx, double *gradient) {
-    double *all = reference_zeros((size_t)(shape->actions * shape->features));
+    double *all = reference_zeros(reference_outputs(shape));
     for (int f = 0; f < shape->features; f++) {
         all[action * shape->features + f] = scale * dx[f];
     }
@@ -335,13 +384,12 @@ void reference_differences(const fgsf_bellman_params *params, const fgsf_batch *
     double *moved = reference_zeros(size);
     memcpy(moved, theta, size * sizeof *moved);
     memset(gradient, 0, size * sizeof *gradient);
-    reference_layer layers[MAX_LAYERS];
-    int num_layers = list_layers(&params->shape, layers);
-    for (int l = 0; l < 2 * num_layers; l++) {
-        const reference_layer *layer = &layers[l / 2];
-        bool biases = l % 2;
-        size_t from = biases ? layer->biases : layer->weights;
-        size_t count = (size_t)layer->out * (biases ? params->shape.bias : (size_t)layer->in);
+    fgsf_parameters *list = calloc(1, sizeof *list);
+    if (!list) abort();
+    fgsf_network_list(&params->shape, list);
+    for (int p = 0; p < list->count; p++) {
+        size_t from = list->list[p].offset;
+        size_t count = (size_t)list->list[p].rows * (size_t)list->list[p].columns;
         for (size_t i = from; i < from + count; i++) {
             moved[i] = theta[i] + h;
             double above = reference_objective(params, batch, moved, theta, target);
@@ -351,13 +399,14 @@ void reference_differences(const fgsf_bellman_params *params, const fgsf_batch *
             gradient[i] = (above - below) / (2.0 * h);
         }
     }
+    free(list);
     free(moved);
 }
 
 double reference_margin(const fgsf_bellman_params *params, const fgsf_batch *batch,
                         const double *theta) {
     const fgsf_network_shape *shape = &params->shape;
-    double *x = reference_zeros((size_t)(shape->actions * shape->features)), margin = INFINITY;
+    double *x = reference_zeros(reference_outputs(shape)), margin = INFINITY;
     int next = batch->pairs * params->samples;
     for (int i = 0; i < batch->pairs + next; i++) {
         const float *s = i < batch->pairs ? batch->s + i * shape->input

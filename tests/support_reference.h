@@ -21,12 +21,21 @@ double *reference_zeros(size_t count);
 // Returns a network's flat buffer as doubles, to be freed with free().
 double *reference_parameters(const fgsf_network *net);
 
-// Computes x(s): (actions, features). Returns the smallest |pre-activation| of the hidden layers,
-// the distance to the nearest kink of a ReLU (infinity without hidden layers).
+// How many numbers x(s) has: (heads, actions, features).
+size_t reference_outputs(const fgsf_network_shape *shape);
+
+// Computes x(s) of mlp and torso, normalised or not. Returns the smallest |pre-activation| of the
+// hidden layers, the distance to the nearest kink of a ReLU (infinity without hidden layers).
 double reference_forward(const fgsf_network_shape *shape, const double *theta, const float *s,
                          double *x);
 
-// Adds to `gradient` the gradient of <x(s), dx> with respect to theta, by back-propagation.
+// The same for a definition of the test's own, which sets it.
+typedef double (*reference_forward_fn)(const fgsf_network_shape *shape, const double *theta,
+                                       const float *s, double *x);
+extern reference_forward_fn reference_user_forward;
+
+// Adds to `gradient` the gradient of <x(s), dx> with respect to theta, by back-propagation;
+// of mlp and torso without normalisation.
 void reference_backward(const fgsf_network_shape *shape, const double *theta, const float *s,
                         const double *dx, double *gradient);
 
