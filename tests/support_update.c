@@ -77,6 +77,9 @@ static void fill_policies(world *w, fgsf_rng *rng) {
     for (int k = 0; k < w->num_policies; k++) {
         twin *p = &w->policies[k];
         fgsf_network_init(agent->nets[k], FGSF_UNIFORM_FAN_IN, rng);
+        for (int head = 1; head < agent->shape.heads; head++) {
+            fgsf_network_init_head(agent->nets[k], head, FGSF_UNIFORM_FAN_IN, rng);
+        }
         p->theta = reference_parameters(agent->nets[k]);
         p->start = reference_parameters(agent->nets[k]);
         if (w->t->learner->training[k].target) {
@@ -101,7 +104,7 @@ world *world_create(const char *preset, const char *method, const char *settings
     require(fgsf_trainer_create(&cfg, &w->t));
     require(fgsf_trainer_add_tasks(w->t, WORLD_TASKS));
     w->task = task;
-    w->num_policies = w->t->agent->num_policies;
+    w->num_policies = fgsf_agent_num_nets(w->t->agent); // with a shared body, one
     fgsf_replay_params params = {.capacity = cfg.learner.buffer_capacity,
                                  .state_size = w->t->spec.state_size,
                                  .num_features = w->t->spec.num_features,
@@ -170,13 +173,16 @@ static void write_input(const world *w, int task, const float *state, float *inp
     }
 }
 
-void world_q(const world *w, const double *theta, const float *s, int task, double *q) {
+// Q of one head of parameters theta.
+static void head_q(const world *w, const double *theta, int head, const float *s, int task,
+                   double *q) {
     const fgsf_network_shape *shape = &w->t->agent->shape;
     const float *rho = w->t->agent->rho + task * shape->features;
-    double x[WORLD_MAX_ACTIONS * 8];
+    double all[WORLD_TASKS * WORLD_MAX_ACTIONS * 8];
+    const double *x = all + head * shape->actions * shape->features;
     float input[64];
     write_input(w, w->task, s, input);
-    reference_forward(shape, theta, input, x);
+    reference_forward(shape, theta, input, all);
     for (int a = 0; a < shape->actions; a++) {
         q[a] = 0.0;
         for (int f = 0; f < shape->features; f++) {
@@ -185,9 +191,20 @@ void world_q(const world *w, const double *theta, const float *s, int task, doub
     }
 }
 
+void world_q(const world *w, const double *theta, const float *s, int task, double *q) {
+    head_q(w, theta, 0, s, task, q);
+}
+
+// Q of policy k.
+static void policy_q(const world *w, int k, const float *s, int task, double *q) {
+    const fgsf_agent *agent = w->t->agent;
+    const double *theta = w->policies[fgsf_agent_net_of(agent, k)].theta;
+    head_q(w, theta, fgsf_agent_head_of(agent, k), s, task, q);
+}
+
 int world_own_action(const world *w, int k, const float *s, int task) {
     double q[WORLD_MAX_ACTIONS];
-    world_q(w, w->policies[k].theta, s, task, q);
+    policy_q(w, k, s, task, q);
     int best = 0;
     for (int a = 1; a < w->t->spec.num_actions; a++) {
         best = q[a] > q[best] ? a : best;
@@ -200,7 +217,7 @@ int world_gpi_action(const world *w, int scope, const float *s, int task, int *p
     int best = 0;
     for (int k = 0; k < scope; k++) {
         double q[WORLD_MAX_ACTIONS];
-        world_q(w, w->policies[k].theta, s, task, q);
+        policy_q(w, k, s, task, q);
         for (int a = 0; a < w->t->spec.num_actions; a++) {
             if (q[a] > top) {
                 top = q[a];
@@ -244,7 +261,8 @@ static void write_pick(const world *w, const pick *p, int j, arrays *out) {
     fgsf_transition pivot = world_pivot(w, p->pair);
     int seen_as = w->t->cfg.learner.relabel ? w->task : pivot.task;
     write_input(w, seen_as, pivot.s, out->s + (size_t)j * input);
-    out->a[j] = pivot.action;
+    int head = p->head * w->t->agent->shape.actions;
+    out->a[j] = head + pivot.action;
     out->weight[j] = (float)p->weight;
     out->present[j] = w->pairs[p->pair].count;
     for (int i = 0; i < n; i++) {
@@ -253,8 +271,52 @@ static void write_pick(const world *w, const pick *p, int j, arrays *out) {
         write_y(w, &t, out->y + row * features);
         write_input(w, seen_as, t.s_next, out->s_next + row * input);
         out->discount[row] = t.discount;
-        out->a_next[row] = p->a_next[i < out->present[j] ? i : 0];
+        out->a_next[row] = head + p->a_next[i < out->present[j] ? i : 0];
     }
+}
+
+// The rate of every parameter of a shared network: the body and the task's head at lr, the heads of
+// priors at lr_prior under Adam, which divides the weight of their rows out again, and at lr under
+// SGD, which does not; zero for a head without a row.
+static double *head_rates(const world *w, const pick *picks, int count) {
+    const fgsf_learner_params *cfg = &w->t->cfg.learner;
+    const fgsf_network_shape *shape = &w->t->agent->shape;
+    fgsf_parameters list;
+    fgsf_network_list(shape, &list);
+    double *rates = reference_zeros(list.flat_size);
+    int outputs = shape->actions * shape->features;
+    for (int i = 0; i < list.count; i++) {
+        const fgsf_parameter *q = &list.list[i];
+        int each = q->rows == 1 ? 1 : q->columns; // numbers of one output
+        for (int n = 0; n < q->rows * q->columns; n++) {
+            int head = n / each / outputs;
+            bool is_body = i < list.count - 2, has_rows = is_body;
+            for (int j = 0; j < count && !is_body; j++) has_rows |= picks[j].head == head;
+            bool is_prior = !is_body && head != w->task && cfg->opt.kind == FGSF_ADAM;
+            rates[q->offset + (size_t)n] = !has_rows ? 0.0 : is_prior ? cfg->lr_prior : cfg->lr;
+        }
+    }
+    return rates;
+}
+
+// One optimiser step in which every parameter has its own rate, and none moves, nor do its moments,
+// where that is zero.
+static void step_heads(const world *w, twin *p, const double *gradient, const pick *picks,
+                       int count) {
+    size_t bytes = p->opt.size * sizeof(double);
+    double *rates = head_rates(w, picks, count), *before[3],
+           *now[3] = {p->theta, p->opt.m, p->opt.v};
+    for (int i = 0; i < 3; i++) {
+        before[i] = reference_zeros(p->opt.size);
+        memcpy(before[i], now[i], bytes);
+    }
+    reference_optimizer_step(&p->opt, p->theta, gradient, 1.0);
+    for (size_t i = 0; i < p->opt.size; i++) {
+        p->theta[i] = before[0][i] + rates[i] * (p->theta[i] - before[0][i]);
+        for (int m = 1; m < 3 && rates[i] == 0.0; m++) now[m][i] = before[m][i];
+    }
+    for (int i = 0; i < 3; i++) free(before[i]);
+    free(rates);
 }
 
 void world_update(world *w, const recipe *r, int k, const pick *picks, int count,
@@ -277,7 +339,11 @@ void world_update(world *w, const recipe *r, int k, const pick *picks, int count
     }
     double *gradient = reference_zeros(p->opt.size);
     reference_bellman(&params, &batch, p->theta, p->target, gradient);
-    reference_optimizer_step(&p->opt, p->theta, gradient, lr);
+    if (w->t->agent->shared) {
+        step_heads(w, p, gradient, picks, count);
+    } else {
+        reference_optimizer_step(&p->opt, p->theta, gradient, lr);
+    }
     free(gradient);
     p->updates++;
     bool hard = cfg->target.mode == FGSF_TARGET_HARD && p->updates % cfg->target.period == 0;

@@ -35,6 +35,7 @@ typedef struct pick {
     int pair;
     double weight;
     int a_next[WORLD_MAX_N];
+    int head; // of a shared network
 } pick;
 
 // How the loss of a method is made.
@@ -49,7 +50,7 @@ typedef struct world {
     fgsf_replay *mirror; // the same transitions, drawn from in the same order
     fgsf_rng rng;        // a copy of the trainer's replay stream
     int task;            // active
-    int num_policies;
+    int num_policies;    // twins: one when policies share a network
     twin policies[WORLD_TASKS];
     fgsf_learned learned; // of the last world_learn
     drawn pairs[WORLD_BATCH];

@@ -73,10 +73,10 @@ static bool compare(const cJSON *got, const cJSON *expected, double *error, doub
 TEST matches_pytorch(const char *name, const char *device) {
     char path[512];
     char *out, *err, *expected_text;
-    snprintf(path, sizeof path, "%s/gradients/%s.json", FGSF_TEST_DATA, name);
+    snprintf(path, sizeof path, "%s/%s.json", FGSF_TEST_DATA, name);
     int code = run_oracle(device, path, &out, &err);
     ASSERT_EQ_FMTm(err, 0, code, "%d");
-    snprintf(path, sizeof path, "%s/gradients/%s.expected.json", FGSF_TEST_DATA, name);
+    snprintf(path, sizeof path, "%s/%s.expected.json", FGSF_TEST_DATA, name);
     expected_text = read_file(path);
     cJSON *got = cJSON_Parse(out), *expected = cJSON_Parse(expected_text);
     ASSERT(got && expected);
@@ -261,8 +261,11 @@ TEST refuses_bad_commands(void) {
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
-    static const char *const fixtures[] = {"adam", "critic_only", "full",  "linear_sum",
-                                           "mix",  "semi",        "split", "weights"};
+    static const char *const fixtures[] = {
+        "gradients/adam",       "gradients/critic_only", "gradients/full",  "gradients/linear_sum",
+        "gradients/mix",        "gradients/semi",        "gradients/split", "gradients/weights",
+        "gradient-kinds/layer", "gradient-kinds/rms",
+    };
     static const char *const devices[] = {"auto", "cpu", "blas"};
     GREATEST_MAIN_BEGIN();
     if (access(ORACLE, X_OK) != 0) {
