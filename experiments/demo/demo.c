@@ -25,6 +25,16 @@ EMSCRIPTEN_KEEPALIVE const char *demo_error(void) {
     return fgsf_last_error();
 }
 
+// Returns the names of the gradients, with '|' between them.
+EMSCRIPTEN_KEEPALIVE const char *demo_gradients(void) {
+    size_t count;
+    const fgsf_key *keys = fgsf_config_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(keys[i].name, "gradient.kind") == 0) return keys[i].choices;
+    }
+    return "";
+}
+
 static fgsf_status configure(char *settings, fgsf_config *cfg) {
     fgsf_status status = fgsf_envs_register();
     if (status == FGSF_OK) {

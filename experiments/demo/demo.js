@@ -118,23 +118,41 @@ function animate(time) {
 
 // ---- A side --------------------------------------------------------------------------------------
 
-function mixName(mix) {
-    return mix === 0 ? "Semi-gradient" : mix === 1 ? "Full gradient" : `Mix: ${Math.round(100 * mix)} % full`;
+// What a kind needs beside its name: these bootstrap from a target network.
+const NEEDS = { bidirectional: { "target.mode": "hard", "target.period": 200 }, convergent: { "target.mode": "hard", "target.period": 200 } };
+const DIALED = ["semi", "mix", "full"]; // what the slider goes through
+
+function gradientSettings(side) {
+    const kind = DIALED.includes(side.kind) ? (side.eta === 0 ? "semi" : side.eta === 1 ? "full" : "mix") : side.kind;
+    return { "gradient.kind": kind, "gradient.eta": side.eta, ...NEEDS[kind] };
 }
 
-function makeSide(name, mix) {
-    const side = { name, mix, curve: [[], []], walk: null, q: null };
-    const title = el("h2", {}, mixName(mix));
-    const slider = el("input", { type: "range", min: 0, max: 1, step: 0.05, value: mix, "aria-label": `gradient of the ${name} side` });
-    slider.oninput = () => { side.mix = +slider.value; title.textContent = mixName(side.mix); };
+function makeSide(name, kind) {
+    const side = { name, kind, eta: kind === "semi" ? 0 : 1, curve: [[], []], walk: null, q: null };
+    const show = () => { slider.value = side.eta; select.value = side.kind; share.textContent = `${Math.round(100 * side.eta)} %`; };
+    const slider = el("input", { type: "range", min: 0, max: 1, step: 0.05, "aria-label": `share of the full gradient, ${name} side` });
+    const select = el("select", { "aria-label": `gradient of the ${name} side` }), share = el("output");
+    slider.oninput = () => {
+        side.eta = +slider.value;
+        if (DIALED.includes(side.kind)) side.kind = side.eta === 0 ? "semi" : side.eta === 1 ? "full" : "mix";
+        show();
+    };
+    select.onchange = () => {
+        side.kind = select.value;
+        side.eta = { semi: 0, mix: 0.5 }[side.kind] ?? 1;
+        show();
+        startAll();
+    };
     slider.onchange = startAll;
+    side.offer = (kinds) => { select.replaceChildren(...kinds.map((k) => el("option", { value: k }, `${k} gradient`))); show(); };
+    side.offer([kind]);
     side.canvas = el("canvas", { class: "map", "aria-label": `map of the ${name} side`, role: "img" });
     side.facts = ["reward collected", "greedy return", "walk to the goal"].map((label) => {
         const value = el("b", {}, "–");
         return { value, node: el("div", {}, value, el("span", {}, label)) };
     });
     side.bar = el("i");
-    $(name).append(el("header", {}, title), el("label", { class: "slide", style: "grid-template-columns:auto 1fr auto" }, el("span", { class: "quiet" }, "semi"), slider, el("span", { class: "quiet" }, "full")),
+    $(name).append(select, el("label", { class: "slide mix" }, el("span", {}, "through the target"), slider, share),
         side.canvas, el("div", { class: "facts" }, ...side.facts.map((f) => f.node)), el("div", { class: "bar" }, side.bar));
     side.canvas.onpointerdown = (event) => { if (state.tile) { side.canvas.setPointerCapture(event.pointerId); paint(side, event); } };
     side.canvas.onpointermove = (event) => { if (state.tile && event.buttons) paint(side, event); };
@@ -143,6 +161,7 @@ function makeSide(name, mix) {
 }
 
 function hear(side, data) {
+    if (data.gradients) side.offer(data.gradients);
     if (data.ready) { side.ready = true; if (sides.every((s) => s.ready)) startAll(); }
     if (data.error) $("error").textContent = data.error;
     if (data.tasks) { state.tasks = data.tasks; showPresets(); }
@@ -261,7 +280,7 @@ function startAll() {
     $("play").textContent = "Pause";
     state.running = true;
     for (const side of sides) {
-        const settings = { ...SETTINGS, seed: $("seed").value || 0, "gradient.kind": ["semi", "full"][side.mix] ?? "mix", "gradient.eta": side.mix };
+        const settings = { ...SETTINGS, seed: $("seed").value || 0, ...gradientSettings(side) };
         Object.assign(side, { curve: [[], []], walk: null, q: null, progress: null, done: false, judged: null });
         side.worker.postMessage({ start: {
             settings: Object.entries(settings).map(([k, v]) => `${k}=${v}`).join("\n"), map, numCells,
@@ -278,7 +297,7 @@ async function unpack() {
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
-const sides = [makeSide("left", 0), makeSide("right", 1)];
+const sides = [makeSide("left", "semi"), makeSide("right", "full")];
 const script = URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" }));
 for (const side of sides) {
     side.worker = new Worker(script);

@@ -80,7 +80,7 @@ onmessage = async ({ data }) => {
     try {
         if (data.wasm) {
             lib = await FGSF({ wasmBinary: data.wasm });
-            postMessage({ ready: true });
+            postMessage({ ready: true, gradients: lib.ccall("demo_gradients", "string").split("|") });
         }
         if (data.start) start(data.start);
         if (data.weights) {
