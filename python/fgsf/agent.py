@@ -1,7 +1,6 @@
 """What acts: networks of one or several policies, with generalised policy improvement over them."""
 from __future__ import annotations
 
-import ctypes
 import os
 from ctypes import byref, c_int, c_void_p
 from typing import Any, Callable, Optional
@@ -28,6 +27,7 @@ class Agent:
         self.num_tasks, self.num_actions = sizes.num_tasks, sizes.num_actions
         self.num_features, self.state_size = sizes.num_features, sizes.state_size
         self._width = width.value
+        self._state = Buffer(self.state_size)
         self._rng, self._choice = Rng((1, 2, 3, 4)), Choice()
 
     def __del__(self) -> None:
@@ -35,9 +35,9 @@ class Agent:
             lib.fgsf_agent_free(self._handle)
             self._handle = None
 
-    def state(self, obs: Any) -> np.ndarray:
-        """The numbers that the networks see for an observation."""
-        return encode_state(obs, self.state_size, self.encode)
+    def _fill(self, obs: Any) -> int:
+        self._state.fill(obs if self.encode is None else self.encode(obs))
+        return self._state.address
 
     def rho(self, w: Optional[ArrayLike]) -> Optional[np.ndarray]:
         """The scoring vector of a reward w . phi; None for None."""
@@ -50,23 +50,23 @@ class Agent:
 
     def act(self, obs: Any, task: int = 0, w: Optional[ArrayLike] = None) -> int:
         """The greedy action of a trained task, or for the reward w . phi, trained on or not."""
-        state, rho = self.state(obs), self.rho(w)
-        lib.fgsf_agent_act(self._handle, task, pointer(rho), pointer(state), byref(self._rng),
+        state, rho = self._fill(obs), self.rho(w)
+        lib.fgsf_agent_act(self._handle, task, pointer(rho), state, byref(self._rng),
                            byref(self._choice))
         return self._choice.action
 
     def q(self, obs: Any, task: int = 0, w: Optional[ArrayLike] = None) -> np.ndarray:
         """Q of every policy that acting compares: (policies, actions)."""
-        state, rho, count = self.state(obs), self.rho(w), c_int()
+        state, rho, count = self._fill(obs), self.rho(w), c_int()
         q = np.zeros((lib.fgsf_agent_num_policies(self._handle), self.num_actions), np.float32)
-        lib.fgsf_agent_q(self._handle, task, pointer(rho), pointer(state), pointer(q),
+        lib.fgsf_agent_q(self._handle, task, pointer(rho), state, pointer(q),
                          byref(count))
         return q[:count.value]
 
     def features(self, obs: Any, policy: int = 0, task: int = 0) -> np.ndarray:
         """What a policy's network represents: (actions, F). F is num_features for psi, 1 for Q."""
-        state, x = self.state(obs), np.zeros((self.num_actions, self._width), np.float32)
-        lib.fgsf_agent_features(self._handle, task, policy, pointer(state), pointer(x))
+        state, x = self._fill(obs), np.zeros((self.num_actions, self._width), np.float32)
+        lib.fgsf_agent_features(self._handle, task, policy, state, pointer(x))
         return x
 
     def save(self, path: "str | os.PathLike[str]", config: Optional[Config] = None) -> None:
@@ -75,21 +75,27 @@ class Agent:
         lib.fgsf_agent_save(self._handle, memory, os.fsencode(path))
 
 
-def encode_state(obs: Any, size: int, encode: Optional[Callable[[Any], ArrayLike]]) -> np.ndarray:
-    """An observation as `size` floats: an integer becomes its one-hot vector."""
-    if encode is not None:
-        obs = encode(obs)
-    if type(obs) is np.ndarray and obs.dtype == np.float32 and obs.size == size \
-            and obs.flags.c_contiguous:
-        return obs
-    if np.ndim(obs) == 0 and size > 1:
-        index = int(obs)
-        if not 0 <= index < size:
-            raise Error(f"observation {index} is not in [0, {size})")
-        state = np.zeros(size, np.float32)
-        state[index] = 1.0
-        return state
-    return vector(obs, size, "observation")
+class Buffer:
+    """Floats at a fixed address that observations are copied into, which is cheaper than asking numpy
+    for the address of each."""
+
+    def __init__(self, size: int, what: str = "observation"):
+        self.array, self.what = np.zeros(size, np.float32), what
+        self.address = self.array.ctypes.data
+
+    def fill(self, values: Any) -> None:
+        """Copies values in; an integer becomes its one-hot vector."""
+        array = self.array
+        if type(values) is np.ndarray and values.ndim == 1 and values.size == array.size:
+            array[:] = values
+        elif np.ndim(values) == 0 and array.size > 1:
+            index = int(values)
+            if not 0 <= index < array.size:
+                raise Error(f"{self.what} {index} is not in [0, {array.size})")
+            array[:] = 0.0
+            array[index] = 1.0
+        else:
+            array[:] = vector(values, array.size, self.what)
 
 
 def load(path: "str | os.PathLike[str]", device: Optional[str] = None,

@@ -53,7 +53,8 @@ class Env(_Base):
         self.sizes = EnvSpec.from_address(lib.fgsf_env_get_spec(self._handle))
         lib.fgsf_env_set_task(self._handle, task)
         self._rng: Optional[Rng] = None
-        self._step = StepResult()
+        self._step, self._state = StepResult(), np.empty(self.sizes.state_size)
+        self._address = self._state.ctypes.data
         if gymnasium:
             low, high = _bounds(name)
             self.observation_space = gymnasium.spaces.Box(low, high, (self.sizes.state_size,),
@@ -61,9 +62,8 @@ class Env(_Base):
             self.action_space = gymnasium.spaces.Discrete(self.sizes.num_actions)
 
     def _observe(self) -> np.ndarray:
-        state = np.empty(self.sizes.state_size)
-        lib.fgsf_env_observe_f64(self._handle, pointer(state))
-        return state
+        lib.fgsf_env_observe_f64(self._handle, self._address)
+        return self._state.copy()
 
     def _info(self, phi: np.ndarray, success: bool) -> Dict[str, Any]:
         return {"features": phi, "success": success}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._lib import Config, Experience, LearnedStruct, Sizes, lib, pointer, vector
-from .agent import Agent, encode_state
+from .agent import Agent, Buffer
 
 
 class Learned(NamedTuple):
@@ -53,7 +53,10 @@ class Learner:
         sizes = Sizes(num_tasks, num_actions, num_features, state_size)
         lib.fgsf_python_learner(self.config.memory, byref(sizes), pointer(self._weights),
                                 self._tasks, byref(self._handle))
-        self._experience, self._learned, self._action = Experience(), LearnedStruct(), c_int()
+        self._learned, self._action = LearnedStruct(), c_int()
+        self._s, self._next = Buffer(state_size), Buffer(state_size)
+        self._phi = Buffer(num_features, "phi")
+        self._experience = Experience(self._s.address, self._next.address, self._phi.address)
         self.add_task()
 
     def __del__(self) -> None:
@@ -73,11 +76,13 @@ class Learner:
     def observe(self, s: Any, action: int, reward: float, s_next: Any, terminal: bool,
                 phi: Optional[ArrayLike] = None, task: int = 0, truncated: bool = False) -> None:
         """Stores a transition. Without `phi` the reward is the only feature."""
-        s = encode_state(s, self.state_size, None)
-        s_next = encode_state(s_next, self.state_size, None)
-        phi = vector(reward if phi is None else phi, self.num_features, "phi")
+        self._s.fill(s)
+        self._next.fill(s_next)
+        if phi is None and self.num_features == 1:
+            self._phi.array[0] = reward
+        else:
+            self._phi.fill(np.asarray(reward if phi is None else phi).reshape(-1))
         e = self._experience
-        e.s, e.s_next, e.phi = s.ctypes.data, s_next.ctypes.data, phi.ctypes.data
         e.reward, e.action, e.task = reward, action, task
         e.terminal, e.truncated = terminal, truncated
         lib.fgsf_learner_observe(self._handle, byref(e))
@@ -92,8 +97,8 @@ class Learner:
 
     def act(self, s: Any, epsilon: float = 0.0, task: int = 0) -> int:
         """An action: uniform with probability epsilon, else greedy."""
-        s = encode_state(s, self.state_size, None)
-        lib.fgsf_learner_act(self._handle, task, s.ctypes.data, epsilon, byref(self._action))
+        self._s.fill(s)
+        lib.fgsf_learner_act(self._handle, task, self._s.address, epsilon, byref(self._action))
         return self._action.value
 
     def forget(self) -> None:

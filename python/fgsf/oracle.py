@@ -76,7 +76,7 @@ def bellman(net: Any, batch: Mapping[str, Any], kind: str = "full", num_actions:
     a_next (B[, n]) and discount (B[, n]); optionally weight (B). n is the number of next states
     that are averaged.
 
-    `kind` is a gradient of docs/gradients.md: semi, full, mix (with gradient_eta), corrected, ... `other`
+    `kind` is a gradient.kind of docs/config.md: semi, full, mix (with gradient_eta), corrected, ... `other`
     is the network that it needs beside `net`: the error network h of corrected and gtd2, the target
     network of bidirectional and convergent, and optionally of semi; its gradient is not computed. The
     loss is 1/2 of the mean of |delta|^2 over pairs and features; loss_scale="mean" drops the half.

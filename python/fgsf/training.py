@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._lib import Config, Error, vector
-from .agent import Agent, encode_state
+from .agent import Agent, Buffer
 from .learner import Learner
 from .runs import table
 
@@ -121,11 +121,13 @@ class _Loop:
             raise Error("the environment pays a vector: give tasks=[w1, ...], its weights")
         if self.tasks and features is None and not self.pays_vector:
             raise Error("tasks= needs features= or an environment that pays a vector")
+        self._buffer = Buffer(self.size)
         self.state = self._encode(self.obs)
         self.seconds = 0.0
 
     def _encode(self, obs: Any) -> np.ndarray:
-        return np.array(encode_state(obs, self.size, self.encode))  # environments may reuse theirs
+        self._buffer.fill(obs if self.encode is None else self.encode(obs))
+        return self._buffer.array.copy()
 
     def start(self) -> None:
         self.obs, _ = self.env.reset()
