@@ -81,18 +81,19 @@ TEST matches_pytorch(const char *name, const char *device) {
     cJSON *got = cJSON_Parse(out), *expected = cJSON_Parse(expected_text);
     ASSERT(got && expected);
     ASSERT_EQ(cJSON_GetArraySize(expected), cJSON_GetArraySize(got));
-    static const char *const keys[] = {"loss", "grad_norm", "gradient", "parameters"};
-    for (int i = 0; i < 4; i++) {
+    static const char *const keys[] = {"loss", "grad_norm", "gradient", "parameters",
+                                       "error_gradient"};
+    for (int i = 0; i < 5; i++) {
         const cJSON *truth = cJSON_GetObjectItem(expected, keys[i]);
         double error = 0.0, largest = 0.0;
-        if (!truth && i == 3) {
-            break;
+        if (!truth && i >= 3) {
+            continue;
         }
         ASSERTm(keys[i], compare(cJSON_GetObjectItem(got, keys[i]), truth, &error, &largest));
-        double limit = i < 3 ? 1e-5 * largest : 1e-5; // parameters: absolute
+        double limit = i == 3 ? 1e-5 : 1e-5 * largest; // parameters: absolute
         if (greatest_get_verbosity() > 0) {
             printf("%s, %s: %s off by %.1e\n", name, device, keys[i],
-                   i < 3 ? error / largest : error);
+                   i == 3 ? error : error / largest);
         }
         ASSERTm(keys[i], error <= limit);
     }
@@ -262,9 +263,20 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     static const char *const fixtures[] = {
-        "gradients/adam",       "gradients/critic_only", "gradients/full",  "gradients/linear_sum",
-        "gradients/mix",        "gradients/semi",        "gradients/split", "gradients/weights",
-        "gradient-kinds/layer", "gradient-kinds/rms",
+        "gradients/adam",
+        "gradients/critic_only",
+        "gradients/full",
+        "gradients/linear_sum",
+        "gradients/mix",
+        "gradients/semi",
+        "gradients/split",
+        "gradients/weights",
+        "gradient-kinds/layer",
+        "gradient-kinds/rms",
+        "gradient-kinds/corrected",
+        "gradient-kinds/gtd2",
+        "gradient-kinds/bidirectional",
+        "gradient-kinds/convergent",
     };
     static const char *const devices[] = {"auto", "cpu", "blas"};
     GREATEST_MAIN_BEGIN();
