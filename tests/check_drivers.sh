@@ -256,7 +256,8 @@ start() {
         >out 2>log &
     pid=$!
     for run in long/four_rooms/fg-sfrql/seed-0 long/four_rooms/fg-sfrql-average/seed-0; do
-        until [ "$(steps_of $run 2>/dev/null || echo 0)" -gt "${from:-0}" ]; do
+        # run.json comes before the state that it describes.
+        until [ "$(steps_of $run 2>/dev/null || echo 0)" -gt "${from:-0}" ] && [ -f $run/state.gguf ]; do
             kill -0 $pid 2>/dev/null || fail "the long run ended early: $(cat log)"
             sleep 0.05
         done

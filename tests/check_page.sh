@@ -4,7 +4,7 @@
 set -euo pipefail
 
 command -v chromium >/dev/null || { echo "no chromium: third_party/setup --with browser"; exit 77; }
-grep -q uPlot "$FGSF_BUILD/page.html" || { echo "built without uPlot: third_party/setup"; exit 77; }
+grep -q leeoniya/uPlot "$FGSF_BUILD/page.html" || { echo "built without uPlot: third_party/setup"; exit 77; }
 bin=$FGSF_BUILD/experiments
 work=$(mktemp -d)
 pid=

@@ -8,6 +8,7 @@
 #include "fgsf/evaluate.h"
 #include "four_rooms.h"
 #include "jobs.h"
+#include "number.h"
 
 #define EPISODES 3 // trajectories per task
 #define HORIZON 200
@@ -36,20 +37,20 @@ static fgsf_status act(view *v, int task, fgsf_rng *rng, fgsf_choice *choice, fl
     return status;
 }
 
-// The greedy action in every free cell, with all objects still there.
 // What lies in a cell (start, goal or a type of object), and what entering it pays in this task.
 static void describe_cell(const fgsf_four_rooms *model, int cell, const double *w, char *out,
                           size_t size) {
     int kind = model->kind[cell];
     if (kind == 0) {
-        snprintf(out, size, "%s,", cell == model->start ? "start" : "");
+        fgsf_number_format(out, size, "%s,", cell == model->start ? "start" : "");
     } else if (kind > model->num_types) {
-        snprintf(out, size, "goal,%g", w[kind - 1]);
+        fgsf_number_format(out, size, "goal,%g", w[kind - 1]);
     } else {
-        snprintf(out, size, "%d,%g", kind, w[kind - 1]);
+        fgsf_number_format(out, size, "%d,%g", kind, w[kind - 1]);
     }
 }
 
+// The greedy action in every free cell, with all objects still there.
 static fgsf_status map_task(view *v, int task) {
     fgsf_rng rng = fgsf_rng_make(0, FGSF_STREAM_EVAL);
     const fgsf_four_rooms *model = fgsf_four_rooms_model(v->env);
@@ -86,7 +87,7 @@ static fgsf_status trace_episode(view *v, int task, int episode) {
         v->env->def->position(v->env, &x, &y);
         if (strcmp(v->env->def->name, "point_maze") == 0) { // its raw state: x y vx vy gx gy
             fgsf_env_get_state(v->env, v->raw);
-            snprintf(goal, sizeof goal, "%.6g,%.6g", v->raw[4], v->raw[5]);
+            fgsf_number_format(goal, sizeof goal, "%.6g,%.6g", v->raw[4], v->raw[5]);
         }
         status = fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g,%s", task, episode, t, x, y, goal);
         fgsf_choice choice;
