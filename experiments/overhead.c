@@ -41,6 +41,7 @@ static const char HELP[] =
     "  --replay R           transitions stored before the warm-up (the batch, at least 1000)\n"
     "  --methods a,b        methods to measure; --scaling and --parallel take the first\n"
     "  --set key=value      any key of the configuration\n"
+    "  --versus key=value   every method a second time, with this setting as well\n"
     "  --format csv|table   what is printed (table)\n"
     "  --csv FILE           write the table to a file as well\n"
     "what to measure, instead of a table of methods:\n"
@@ -120,8 +121,10 @@ static bool read_flag(arguments *a, const char *flag, const char *value) {
     if (strcmp(flag, "--csv") == 0) {
         o->csv = value;
     } else if (strcmp(flag, "--set") == 0 && strchr(value, '=') &&
-               o->num_sets < FGSF_OVERHEAD_MAX_SETS) {
+               o->num_sets + 1 < FGSF_OVERHEAD_MAX_SETS) { // one is left for --versus
         o->sets[o->num_sets++] = value;
+    } else if (strcmp(flag, "--versus") == 0 && strchr(value, '=')) {
+        o->versus = value;
     } else if (strcmp(flag, "--peer-style") == 0 &&
                (strcmp(value, "best") == 0 || strcmp(value, "plain") == 0)) {
         o->peer_style = value;

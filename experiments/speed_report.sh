@@ -16,7 +16,7 @@ program=$build/experiments/overhead
 kept=$root/notebooks-export/results/speed
 
 names=(machine peer-512 peer-64 plain-64 methods-512 methods-64 avx2-512 avx2-64 parts-512 parts-64
-    act whole parallel scaling)
+    torso-512 torso-64 act whole parallel scaling)
 declare -A arguments=(
     [peer-512]="--peer --batch 512 --tasks 8 --steps 150"
     [peer-64]="--peer --batch 64 --tasks 6 --steps 488"
@@ -27,6 +27,8 @@ declare -A arguments=(
     [avx2-64]="--preset compat --batch 64 --tasks 6"
     [parts-512]="--parts --batch 512"
     [parts-64]="--parts --batch 64"
+    [torso-512]="--preset clean --batch 512 --tasks 8 --methods fg-sfrql,sfrql --versus net.kind=torso"
+    [torso-64]="--preset clean --batch 64 --tasks 8 --methods fg-sfrql --versus net.kind=torso"
     [act]="--act"
     [whole]="--whole --preset compat --methods fg-sfrql,sfrql,dqn"
     [parallel]="--parallel 2 --batch 64 --tasks 6"

@@ -11,11 +11,12 @@
 
 #include "program.h"
 
-// One graph, for batches of up to `pairs` pairs with up to `pairs * spread` next states in all.
+// One graph, for batches of up to `pairs` pairs in `states` states, with up to `states * spread` next
+// states in all.
 // Samples of a pair that are the same state share one row: the network is evaluated, and
 // differentiated, once for each state, and the samples take their x from it.
 typedef struct bucket_program {
-    int pairs, spread;
+    int pairs, states, spread;
     fgsf_program program;
     fgsf_leaves online; // differentiated
     fgsf_leaves frozen; // the detached target: same memory as online, or the target network's
@@ -287,16 +288,17 @@ typedef struct input_leaves {
 } input_leaves;
 
 static input_leaves create_input_leaves(struct ggml_context *ctx, const fgsf_bellman *bellman,
-                                        int pairs, int spread) {
+                                        const bucket_program *bp) {
     const inputs *in = &bellman->in;
+    int pairs = bp->pairs, states = bp->states, next_states = bp->states * bp->spread;
     int next = pairs * bellman->params.samples, input = bellman->params.shape.input;
-    int states = pairs * spread;
     int features = bellman->params.shape.features;
     ggml_backend_buffer_t b = in->buffer;
     input_leaves leaves = {
-        .s = leaf(ctx, b, GGML_TYPE_F32, input, pairs, in->s),
-        .s_next = leaf(ctx, b, GGML_TYPE_F32, input, states, in->s + (size_t)pairs * (size_t)input),
-        .all = leaf(ctx, b, GGML_TYPE_F32, input, pairs + states, in->s),
+        .s = leaf(ctx, b, GGML_TYPE_F32, input, states, in->s),
+        .s_next =
+            leaf(ctx, b, GGML_TYPE_F32, input, next_states, in->s + (size_t)states * (size_t)input),
+        .all = leaf(ctx, b, GGML_TYPE_F32, input, states + next_states, in->s),
         .y = leaf(ctx, b, GGML_TYPE_F32, features, pairs, in->y),
         .error_coef = leaf(ctx, b, GGML_TYPE_F32, 1, next, in->error_coef),
         .grad_coef = leaf(ctx, b, GGML_TYPE_F32, 1, next, in->grad_coef),
@@ -493,9 +495,10 @@ static fgsf_status differentiate(fgsf_bellman *bellman, bucket_program *bp) {
     return FGSF_OK;
 }
 
-static fgsf_status build_program(fgsf_bellman *bellman, int pairs, int spread, bucket_program *bp) {
+// Builds the graph whose sizes stand in *bp.
+static fgsf_status build_program(fgsf_bellman *bellman, bucket_program *bp) {
     const fgsf_bellman_params *p = &bellman->params;
-    *bp = (bucket_program){.pairs = pairs, .spread = spread};
+    *bp = (bucket_program){.pairs = bp->pairs, .states = bp->states, .spread = bp->spread};
     fgsf_status status = fgsf_program_begin(&bp->program, bellman->size, true);
     if (status != FGSF_OK) {
         return status;
@@ -508,7 +511,7 @@ static fgsf_status build_program(fgsf_bellman *bellman, int pairs, int spread, b
         bp->error = fgsf_leaves_create(ctx, bellman->gradient[1], true);
     }
     build b = {.ctx = ctx, .graph = graph, .bellman = bellman, .p = p, .bp = bp};
-    b.in = create_input_leaves(ctx, bellman, pairs, spread);
+    b.in = create_input_leaves(ctx, bellman, bp);
     struct ggml_tensor *objective = builder_of(p)(&b);
     ggml_set_loss(objective);
     ggml_set_output(bp->loss);
@@ -518,7 +521,7 @@ static fgsf_status build_program(fgsf_bellman *bellman, int pairs, int spread, b
     if (status == FGSF_OK && bellman->size.nodes == 0) { // the first graph sizes all others
         bellman->size = fgsf_program_measure(&bp->program);
         fgsf_program_free(&bp->program);
-        return build_program(bellman, pairs, spread, bp);
+        return build_program(bellman, bp);
     }
     return status == FGSF_OK ? fgsf_program_finish(&bp->program, bellman->device, bellman->scratch)
                              : status;
@@ -543,15 +546,20 @@ static int half(int spread) {
     return (spread + 1) / 2;
 }
 
-// Finds or builds the graph for `pairs` pairs with `next` different next states.
-static fgsf_status find_program(fgsf_bellman *bellman, int pairs, int next, bucket_program **out) {
-    int bucket = fgsf_bucket(bellman->device, pairs), spread = bellman->params.samples;
-    while (spread > 1 && bucket * half(spread) >= next) {
-        spread = half(spread);
+// Finds or builds the graph for `pairs` pairs in `states` states with `next` different next states.
+static fgsf_status find_program(fgsf_bellman *bellman, int pairs, int states, int next,
+                                bucket_program **out) {
+    bucket_program size = {.pairs = fgsf_bucket(bellman->device, pairs),
+                           .states = fgsf_bucket(bellman->device, states),
+                           .spread = bellman->params.samples};
+    while (size.spread > 1 && size.states * half(size.spread) >= next) {
+        size.spread = half(size.spread);
     }
     for (int i = 0; i < bellman->num_programs; i++) {
-        if (bellman->programs[i].pairs == bucket && bellman->programs[i].spread == spread) {
-            *out = &bellman->programs[i];
+        bucket_program *known = &bellman->programs[i];
+        if (known->pairs == size.pairs && known->states == size.states &&
+            known->spread == size.spread) {
+            *out = known;
             return FGSF_OK;
         }
     }
@@ -560,7 +568,8 @@ static fgsf_status find_program(fgsf_bellman *bellman, int pairs, int next, buck
         return status;
     }
     bucket_program *bp = &bellman->programs[bellman->num_programs];
-    status = build_program(bellman, bucket, spread, bp);
+    *bp = size;
+    status = build_program(bellman, bp);
     if (status != FGSF_OK) {
         fgsf_program_free(&bp->program);
         return status;
@@ -587,9 +596,11 @@ static fgsf_status build_programs(fgsf_bellman *bellman) {
     fgsf_status status = FGSF_OK;
     forget_programs(bellman);
     for (int pairs = p->max_pairs; pairs >= (all ? 1 : p->max_pairs); pairs--) {
+        int states = p->max_states > 0 && p->max_states < pairs ? p->max_states : pairs;
         for (int n = p->samples; n >= 1 && status == FGSF_OK; n = all && n > 1 ? half(n) : 0) {
             bucket_program *bp;
-            status = find_program(bellman, pairs, fgsf_bucket(bellman->device, pairs) * n, &bp);
+            int next = fgsf_bucket(bellman->device, states) * n;
+            status = find_program(bellman, pairs, states, next, &bp);
             scratch = scratch ? scratch : ggml_gallocr_get_buffer_size(bellman->scratch, 0);
         }
     }
@@ -648,6 +659,13 @@ static fgsf_status check_batch(const fgsf_bellman_params *p, const fgsf_batch *b
     if (batch->pairs < 1 || batch->pairs > p->max_pairs) {
         return fgsf_fail(FGSF_ERR_INVALID, "batch.pairs: %d is not in [1, %d]", batch->pairs,
                          p->max_pairs);
+    }
+    for (int b = 0; batch->state && b < batch->pairs; b++) {
+        if (batch->state[b] < 0 || batch->state[b] >= batch->states ||
+            batch->states > batch->pairs) {
+            return fgsf_fail(FGSF_ERR_INVALID, "batch.state[%d]: %d of %d states of %d pairs", b,
+                             (int)batch->state[b], batch->states, batch->pairs);
+        }
     }
     if (!(batch->denominator >= 0.0 && isfinite(batch->denominator))) {
         return fgsf_fail(FGSF_ERR_INVALID, "batch.denominator: %g is not positive",
@@ -721,16 +739,20 @@ static void load_targets(fgsf_bellman *bellman, const fgsf_batch *batch, double 
     }
 }
 
+static int num_states(const fgsf_batch *batch) {
+    return batch->state ? batch->states : batch->pairs;
+}
+
 // Copies the states into the graphs' inputs, the next states at their final place behind a bucket of
-// pairs; returns how many next states there are.
+// them; returns how many next states there are.
 static int load_states(fgsf_bellman *bellman, const fgsf_batch *batch) {
-    int pairs = batch->pairs, bucket = fgsf_bucket(bellman->device, pairs);
+    int states = num_states(batch), bucket = fgsf_bucket(bellman->device, states);
     int n = bellman->params.samples;
     size_t input = (size_t)bellman->params.shape.input;
     inputs *in = &bellman->in;
-    memcpy(in->s, batch->s, (size_t)pairs * input * sizeof(float));
-    memset(in->s + (size_t)pairs * input, 0, (size_t)(bucket - pairs) * input * sizeof(float));
-    return fgsf_distinct_rows(batch->s_next, pairs * n, n, input, in->s + (size_t)bucket * input,
+    memcpy(in->s, batch->s, (size_t)states * input * sizeof(float));
+    memset(in->s + (size_t)states * input, 0, (size_t)(bucket - states) * input * sizeof(float));
+    return fgsf_distinct_rows(batch->s_next, states * n, n, input, in->s + (size_t)bucket * input,
                               in->row);
 }
 
@@ -741,17 +763,19 @@ static void load_batch(fgsf_bellman *bellman, const fgsf_batch *batch, const buc
     const fgsf_bellman_params *p = &bellman->params;
     inputs *in = &bellman->in;
     int n = p->samples, pairs = batch->pairs, actions = fgsf_shape_actions(&p->shape);
-    int bucket = bp->pairs, states = bp->pairs * bp->spread;
+    int bucket = bp->pairs, states = bp->states, last = bp->states * bp->spread - 1;
     size_t input = (size_t)p->shape.input;
-    memset(in->s + (size_t)(bucket + next) * input, 0,
-           (size_t)(states - next) * input * sizeof(float));
+    memset(in->s + (size_t)(states + next) * input, 0,
+           (size_t)(last + 1 - next) * input * sizeof(float));
     for (int b = 0; b < bucket; b++) {
-        in->pick[b] = b * actions + (b < pairs ? batch->a[b] : 0);
+        int row = b < pairs && batch->state ? batch->state[b] : b < states ? b : states - 1;
+        in->pick[b] = row * actions + (b < pairs ? batch->a[b] : 0);
     }
     for (int i = 0; i < bucket * n; i++) {
-        int row = i < pairs * n ? in->row[i] : states - 1;
+        int from = i < pairs * n && batch->state ? batch->state[i / n] * n + i % n : i;
+        int row = i < pairs * n ? in->row[from] : last;
         int action = i < pairs * n ? batch->a_next[i] : 0;
-        in->pick[bucket + i] = (bucket + row) * actions + action;
+        in->pick[bucket + i] = (states + row) * actions + action;
         in->pick_next[i] = row * actions + action;
     }
     load_targets(bellman, batch, factor);
@@ -813,7 +837,7 @@ fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
     }
     bucket_program *bp;
     int next = load_states(bellman, batch);
-    status = find_program(bellman, batch->pairs, next, &bp);
+    status = find_program(bellman, batch->pairs, num_states(batch), next, &bp);
     if (status != FGSF_OK) {
         return status;
     }
@@ -835,7 +859,7 @@ fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
     }
     // Without the padding, which takes part in the same proportion everywhere.
     bellman->flops =
-        bp->program.flops * (batch->pairs + next) / (double)(bp->pairs * (1 + bp->spread));
+        bp->program.flops * (num_states(batch) + next) / (double)(bp->states * (1 + bp->spread));
     if (loss) {
         float value;
         ggml_backend_tensor_get(bp->loss, &value, 0, sizeof value);

@@ -72,6 +72,12 @@ static fgsf_status optimise(fgsf_learner *l, int k, fgsf_network *net, double *n
     return status;
 }
 
+// Policies that share a network also share the states of the batch: each goes through the body once,
+// whatever the number of heads that learn from it. Steps on a group of pairs go through those alone.
+static bool one_pass(const fgsf_learner *l) {
+    return l->agent->shared && !l->params.group_by_prior;
+}
+
 // The gradient step proper, on the rows of the update: loss and gradient from the graph, then the
 // optimiser.
 static fgsf_status descend(fgsf_learner *l, int k, double denominator, fgsf_learned *out) {
@@ -86,6 +92,12 @@ static fgsf_status descend(fgsf_learner *l, int k, double denominator, fgsf_lear
                         .weight = u->weight,
                         .present = u->present,
                         .denominator = denominator};
+    if (one_pass(l)) {
+        batch.s = l->batch.s;
+        batch.s_next = l->batch.s_next;
+        batch.state = u->pair;
+        batch.states = l->pairs;
+    }
     fgsf_training *training = &l->training[fgsf_agent_net_of(l->agent, k)];
     fgsf_network *net = fgsf_agent_network(l->agent, k);
     double loss = 0.0, norm = 0.0;
@@ -542,6 +554,7 @@ static fgsf_status create_bellman(fgsf_learner *l) {
     fgsf_bellman_params params = {
         .shape = l->agent->shape,
         .max_pairs = max_rows_of_update(l),
+        .max_states = one_pass(l) ? l->max_pairs : 0,
         .samples = l->samples,
         .kind = p->gradient.kind,
         .grad_mix = p->gradient.eta,
@@ -566,8 +579,9 @@ static bool allocate_batch(fgsf_batch_arrays *b, size_t pairs, size_t samples, s
     b->present = calloc(pairs, sizeof(int32_t));
     b->states = calloc(pairs * samples * input, sizeof(float));
     b->row = calloc(pairs * samples, sizeof(int32_t));
+    b->pair = calloc(pairs, sizeof(int32_t));
     return b->s && b->a && b->y && b->s_next && b->a_next && b->discount && b->weight &&
-           b->present && b->states && b->row;
+           b->present && b->states && b->row && b->pair;
 }
 
 static void free_batch(fgsf_batch_arrays *b) {
@@ -581,6 +595,7 @@ static void free_batch(fgsf_batch_arrays *b) {
     free(b->present);
     free(b->states);
     free(b->row);
+    free(b->pair);
 }
 
 static bool allocate_tables(float **tables, int count, size_t size) {

@@ -97,6 +97,7 @@ void fgsf_learner_copy_pair(const fgsf_learner *l, const fgsf_batch_arrays *from
            n * input * sizeof(float));
     memcpy(to->discount + dest * n, from->discount + source * n, n * sizeof(float));
     to->a[j] = from->a[b];
+    to->pair[j] = from == &l->batch ? b : from->pair[b];
     to->present[j] = from->present[b];
     to->weight[j] = from->weight[b];
 }

@@ -60,6 +60,7 @@ typedef struct fgsf_batch_arrays {
     int32_t *a, *a_next, *present;
     float *states; // the different ones among each pair's s_next, which are evaluated once
     int32_t *row;  // (pairs, samples): where the sample stands in `states`
+    int32_t *pair; // (pairs): where the pair stands in the batch as sampled
     int num_states;
 } fgsf_batch_arrays;
 

@@ -332,8 +332,16 @@ void world_update(world *w, const recipe *r, int k, const pick *picks, int count
                                   .split = (int)cfg->avg.n / 2,
                                   .target_network = p->target != NULL,
                                   .loss_scale = r->scale};
-    fgsf_batch batch = {count,     in.s,        in.a,      in.y,       in.s_next,
-                        in.a_next, in.discount, in.weight, in.present, denominator};
+    fgsf_batch batch = {.pairs = count,
+                        .s = in.s,
+                        .a = in.a,
+                        .y = in.y,
+                        .s_next = in.s_next,
+                        .a_next = in.a_next,
+                        .discount = in.discount,
+                        .weight = in.weight,
+                        .present = in.present,
+                        .denominator = denominator};
     for (int j = 0; j < count; j++) {
         write_pick(w, &picks[j], j, &in);
     }

@@ -193,6 +193,40 @@ TEST tells_gradients_apart(int kind) {
     PASS();
 }
 
+// Pairs that name the same state give the gradient of pairs with copies of it.
+TEST shares_states(int kind, int device) {
+    fgsf_bellman_params params = params_of(kind, 1.0);
+    problem *p = problem_create(&params, PAIRS, 5);
+    static const int32_t state[PAIRS] = {0, 1, 2, 2, 0, 1};
+    size_t input = (size_t)params.shape.input, size = fgsf_network_flat_size(&params.shape);
+    float *s = malloc(2 * PAIRS * input * sizeof(float)), *s_next = s + PAIRS * input;
+    double *copied = reference_zeros(size), loss[2];
+    fgsf_batch batch = p->batch;
+    for (size_t b = 0; b < PAIRS; b++) {
+        memcpy(s + b * input, p->s + (size_t)state[b] * input, input * sizeof(float));
+        memcpy(s_next + b * input, p->s_next + (size_t)state[b] * input, input * sizeof(float));
+    }
+    batch.s = s;
+    batch.s_next = s_next;
+    fgsf_bellman *bellman = NULL;
+    ASSERT_OK(fgsf_bellman_create(devices[device], &params, &bellman));
+    ASSERT_OK(fgsf_bellman_run(bellman, &batch, p->net, NULL, &loss[0]));
+    for (size_t i = 0; i < size; i++) copied[i] = fgsf_bellman_gradient(bellman)[i];
+    p->batch.state = state;
+    p->batch.states = 3;
+    ASSERT_OK(fgsf_bellman_run(bellman, &p->batch, p->net, NULL, &loss[1]));
+    ASSERT_BELOW("loss", fabs(loss[0] - loss[1]), 1e-6 * loss[0]);
+    ASSERT_BELOW("gradient", reference_error(fgsf_bellman_gradient(bellman), copied, size), 2e-6);
+    p->batch.states = 2;
+    ASSERT_REFUSED(fgsf_bellman_run(bellman, &p->batch, p->net, NULL, &loss[1]),
+                   "batch.state[2]: 2 of 2 states");
+    fgsf_bellman_free(bellman);
+    free(s);
+    free(copied);
+    problem_free(p);
+    PASS();
+}
+
 // ---- Evaluation ----------------------------------------------------------------------------------
 
 // Folded or not, Q of every head under every reward is what x and rho give in double precision.
@@ -396,6 +430,7 @@ int main(int argc, char **argv) {
         for (int d = 0; d < 2; d++) {
             RUN_TESTp(matches_differences, kind, d);
             RUN_TESTp(evaluates, kind, d);
+            RUN_TESTp(shares_states, kind, d);
         }
         RUN_TEST1(tells_gradients_apart, kind);
         RUN_TEST1(lowers_every_product, kind);

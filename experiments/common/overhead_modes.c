@@ -65,9 +65,24 @@ static void print_row(FILE *out, bool table, const char *method, const fgsf_benc
     fflush(out);
 }
 
-int fgsf_overhead_methods(const fgsf_overhead_options *o) {
+// Measures a method, with the setting of --versus as well when `versus`.
+static bool measure_method(const fgsf_overhead_options *o, const char *method, bool versus,
+                           FILE *csv) {
     static fgsf_config cfg;
+    fgsf_overhead_options settings = *o;
     fgsf_bench_setup setup = setup_of(o);
+    fgsf_bench_figures figures;
+    char name[256];
+    if (versus) settings.sets[settings.num_sets++] = o->versus;
+    snprintf(name, sizeof name, "%s%s%s", method, versus ? " " : "", versus ? o->versus : "");
+    bool good = fgsf_overhead_configure(&settings, method, &cfg) &&
+                fgsf_bench_measure(PROGRAM, &cfg, &setup, &figures);
+    if (good) print_row(stdout, o->table, name, &figures);
+    if (good && csv) print_row(csv, false, name, &figures);
+    return good;
+}
+
+int fgsf_overhead_methods(const fgsf_overhead_options *o) {
     FILE *csv = fgsf_overhead_open_csv(o);
     if (o->csv && !csv) {
         return 2;
@@ -80,11 +95,8 @@ int fgsf_overhead_methods(const fgsf_overhead_options *o) {
     if (csv) print_header(csv, false);
     bool good = true;
     for (int m = 0; m < o->num_methods && good; m++) {
-        fgsf_bench_figures figures;
-        good = fgsf_overhead_configure(o, o->methods[m], &cfg) &&
-               fgsf_bench_measure(PROGRAM, &cfg, &setup, &figures);
-        if (good) print_row(stdout, o->table, o->methods[m], &figures);
-        if (good && csv) print_row(csv, false, o->methods[m], &figures);
+        good = measure_method(o, o->methods[m], false, csv) &&
+               (!o->versus || measure_method(o, o->methods[m], true, csv));
     }
     if (csv) fclose(csv);
     return good ? 0 : 2;

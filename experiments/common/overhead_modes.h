@@ -21,6 +21,7 @@ typedef struct fgsf_overhead_options {
     const char *csv;                          // file, or NULL
     const char *sets[FGSF_OVERHEAD_MAX_SETS]; // key=value
     int num_sets;
+    const char *versus; // key=value of a second row for every method, or NULL
 } fgsf_overhead_options;
 
 // Resolves the configuration of a method; false after a message.

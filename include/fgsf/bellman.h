@@ -61,8 +61,9 @@ enum fgsf_estimator {
 
 typedef struct fgsf_bellman_params {
     fgsf_network_shape shape;
-    int max_pairs; // largest batch
-    int samples;   // n, next-state samples per pair
+    int max_pairs;  // largest batch
+    int max_states; // different states in it, where pairs share them; 0: as many as pairs
+    int samples;    // n, next-state samples per pair
     enum fgsf_gradient_kind kind;
     double grad_mix; // eta in [0, 1]; FGSF_SEMI and FGSF_FULL do not look at it
     double h_beta;   // weight decay of the error network: + h_beta / 2 |theta_h|^2 in its loss
@@ -86,6 +87,9 @@ typedef struct fgsf_batch {
     const float *weight;    // (pairs), or NULL for 1
     const int32_t *present; // (pairs), how many of the samples exist, or NULL for all of them
     double denominator;     // N of the loss scale; 0 for the number of pairs
+    const int32_t
+        *state; // (pairs), the rows of s and s_next that belong to a pair, or NULL: its own
+    int states; // rows of s and s_next then: pairs that share one cost one forward pass
 } fgsf_batch;
 
 typedef struct fgsf_bellman fgsf_bellman;
