@@ -183,8 +183,7 @@ TEST matches_differences(int kind, int device) {
     PASS();
 }
 
-// A check that cannot fail proves nothing: differences of the full loss reject the semi-gradient, and
-// those of the network without its normalisation, or with another one, reject the right gradient.
+// A check that cannot fail proves nothing: differences of the semi objective reject the full gradient.
 TEST tells_gradients_apart(int kind) {
     fgsf_bellman_params params = params_of(kind, 1.0), semi = params_of(kind, 0.0);
     problem *p = draw(&params, 77);
