@@ -1,5 +1,5 @@
-# Finds ggml and cJSON for the target fgsf_dependencies, MuJoCo for fgsf_env_dependencies, OpenBLAS and
-# MPI for the drivers.
+# Finds ggml and cJSON for the target fgsf_dependencies, MuJoCo for fgsf_env_dependencies, OpenBLAS for
+# fgsf_blas and MPI, both for drivers and tests alone.
 # Sets, for the installed package: FGSF_GGML_ARCHIVES and FGSF_GGML_NAMES (the static archives to
 # install, in link order), FGSF_GGML_LINK (flags for fgsf.pc when ggml is the system's),
 # FGSF_SYSTEM_LIBRARIES (names for -l) and FGSF_PACKAGE_DEPENDENCIES (find_dependency arguments).
@@ -8,7 +8,7 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 add_library(fgsf_dependencies INTERFACE)
 add_library(fgsf_env_dependencies INTERFACE)
-add_library(fgsf_driver_dependencies INTERFACE)
+add_library(fgsf_blas INTERFACE)
 set(FGSF_SYSTEM_LIBRARIES "")
 set(FGSF_PACKAGE_DEPENDENCIES Threads)
 set(FGSF_GGML_ARCHIVES "")
@@ -29,10 +29,11 @@ endforeach()
 foreach(name GGML GGML_BASE GGML_CPU GGML_BLAS GGML_CUDA GGML_VULKAN)
     unset(${name}_LIBRARY CACHE)
 endforeach()
-set(BLA_VENDOR OpenBLAS)
+set(ggml_source "${FGSF_THIRD_PARTY_DIR}/npm/node_modules/nodejs-whisper/cpp/whisper.cpp/ggml")
 
 if(FGSF_GGML_SOURCE_DIR)
-    foreach(setting GGML_OPENMP=OFF GGML_BLAS=ON GGML_BLAS_VENDOR=OpenBLAS GGML_LLAMAFILE=OFF
+    set(ggml_source "${FGSF_GGML_SOURCE_DIR}")
+    foreach(setting GGML_OPENMP=OFF GGML_BLAS=OFF GGML_LLAMAFILE=OFF
             GGML_BUILD_TESTS=OFF GGML_BUILD_EXAMPLES=OFF BUILD_SHARED_LIBS=OFF
             GGML_CUDA=${FGSF_CUDA} GGML_CUDA_FA=OFF GGML_CUDA_NCCL=OFF GGML_CUDA_NO_VMM=ON
             GGML_VULKAN=${FGSF_VULKAN})
@@ -46,7 +47,7 @@ if(FGSF_GGML_SOURCE_DIR)
     unset(CMAKE_POSITION_INDEPENDENT_CODE)
     target_include_directories(fgsf_dependencies SYSTEM INTERFACE "${FGSF_GGML_SOURCE_DIR}/include")
     target_link_libraries(fgsf_dependencies INTERFACE ggml)
-    set(ggml_backends ggml-blas ggml-cpu)
+    set(ggml_backends ggml-cpu)
     foreach(backend ${ggml_extra})
         list(PREPEND ggml_backends ggml-${backend})
     endforeach()
@@ -116,20 +117,30 @@ function(fgsf_find target name header library)
 endfunction()
 
 fgsf_find(fgsf_dependencies CJSON cjson/cJSON.h cjson)
-fgsf_find(fgsf_driver_dependencies CBLAS cblas.h openblas openblas-serial openblas-pthread
-    openblas)
+fgsf_find(fgsf_blas CBLAS cblas.h openblas openblas-serial openblas-pthread openblas)
 fgsf_find(fgsf_env_dependencies MUJOCO mujoco/mujoco.h mujoco)
 if(NOT FGSF_HAVE_CJSON)
     message(FATAL_ERROR "cjson/cJSON.h or libcjson is missing: run third_party/setup")
 endif()
 list(APPEND FGSF_SYSTEM_LIBRARIES cjson)
-if("ggml-blas" IN_LIST FGSF_GGML_NAMES)
-    list(APPEND FGSF_SYSTEM_LIBRARIES openblas)
-endif()
 if(NOT FGSF_HAVE_MUJOCO)
     message(STATUS "MuJoCo not found: of the environments only Four Rooms is offered")
 endif()
+# ggml's BLAS backend is kept out of the library, which so needs no OpenBLAS. Programs that link it offer
+# the device `blas` (src/program.c).
+if(FGSF_HAVE_CBLAS AND NOT FGSF_GGML STREQUAL "system")
+    add_library(fgsf_ggml_blas STATIC "${ggml_source}/src/ggml-blas/ggml-blas.cpp")
+    target_compile_definitions(fgsf_ggml_blas PRIVATE GGML_BLAS_USE_OPENBLAS)
+    target_include_directories(fgsf_ggml_blas SYSTEM PRIVATE "${ggml_source}/include"
+        "${ggml_source}/src" "${FGSF_CBLAS_INCLUDE_DIR}")
+    target_link_libraries(fgsf_ggml_blas PUBLIC "${FGSF_CBLAS_LIBRARY}" fgsf_dependencies)
+    target_link_libraries(fgsf_blas INTERFACE fgsf_ggml_blas)
+    target_link_options(fgsf_blas INTERFACE LINKER:-u,ggml_backend_blas_reg)
+elseif(NOT FGSF_HAVE_CBLAS)
+    message(STATUS "OpenBLAS not found: no device blas, and no driver overhead")
+endif()
 target_link_libraries(fgsf_dependencies INTERFACE Threads::Threads m)
+target_link_libraries(fgsf_env_dependencies INTERFACE Threads::Threads m)
 
 # ---- MPI, only in the experiment drivers ---------------------------------------------------------
 

@@ -1,12 +1,21 @@
-# Headers, both libraries, ggml's archives (for the static one), the CMake package and fgsf.pc.
+# Headers, the libraries fgsf and fgsf_envs, static and shared, ggml's archives (for the static one), the
+# CMake package, a .pc file for each, and the drivers that work with any environment.
 
 set(FGSF_ARCHIVE_DIR "${CMAKE_INSTALL_LIBDIR}/fgsf")
 set(config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/fgsf")
 
 install(FILES ${fgsf_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/fgsf")
-install(TARGETS fgsf fgsf_shared EXPORT fgsfTargets)
+install(TARGETS fgsf fgsf_shared fgsf_envs fgsf_envs_shared EXPORT fgsfTargets)
 install(FILES ${FGSF_GGML_ARCHIVES} DESTINATION "${FGSF_ARCHIVE_DIR}")
 install(EXPORT fgsfTargets NAMESPACE fgsf:: DESTINATION "${config_dir}")
+if(FGSF_BUILD_EXPERIMENTS)
+    foreach(driver train watch rollout)
+        install(PROGRAMS "$<TARGET_FILE:driver_${driver}>" DESTINATION "${CMAKE_INSTALL_BINDIR}"
+                RENAME fgsf-${driver})
+    endforeach()
+    install(PROGRAMS "$<TARGET_FILE:notebooks_export>" DESTINATION "${CMAKE_INSTALL_BINDIR}"
+            RENAME fgsf-export)
+endif()
 
 # GGML_CUDA and GGML_VULKAN archives call libraries of their own.
 if(FGSF_CUDA)
@@ -17,6 +26,11 @@ if(FGSF_VULKAN)
 endif()
 list(APPEND FGSF_SYSTEM_LIBRARIES stdc++ m pthread ${CMAKE_DL_LIBS})
 
+set(FGSF_ENV_LIBRARIES m)
+if(FGSF_HAVE_MUJOCO)
+    list(PREPEND FGSF_ENV_LIBRARIES mujoco)
+endif()
+
 configure_package_config_file(cmake/fgsfConfig.cmake.in "${PROJECT_BINARY_DIR}/fgsfConfig.cmake"
     INSTALL_DESTINATION "${config_dir}" PATH_VARS FGSF_ARCHIVE_DIR)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/fgsfConfigVersion.cmake"
@@ -24,7 +38,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/fgsfConfigVersion.cmake"
 install(FILES "${PROJECT_BINARY_DIR}/fgsfConfig.cmake"
               "${PROJECT_BINARY_DIR}/fgsfConfigVersion.cmake" DESTINATION "${config_dir}")
 
-# fgsf.pc finds its prefix from where it lies, so an installed tree can be moved.
+# A .pc file finds its prefix from where it lies, so an installed tree can be moved.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
     set(FGSF_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
 else()
@@ -40,10 +54,15 @@ foreach(kind LIBDIR INCLUDEDIR)
 endforeach()
 list(TRANSFORM FGSF_GGML_NAMES PREPEND "-l" OUTPUT_VARIABLE pc_ggml)
 list(TRANSFORM FGSF_SYSTEM_LIBRARIES PREPEND "-l" REGEX "^[^-]" OUTPUT_VARIABLE pc_system)
+list(TRANSFORM FGSF_ENV_LIBRARIES PREPEND "-l" OUTPUT_VARIABLE pc_envs)
+list(JOIN pc_envs " " FGSF_PC_ENVS)
 list(JOIN pc_ggml " " FGSF_PC_GGML)
 if(FGSF_GGML_LINK)
     list(JOIN FGSF_GGML_LINK " " FGSF_PC_GGML)
 endif()
 list(JOIN pc_system " " FGSF_PC_SYSTEM)
-configure_file(cmake/fgsf.pc.in "${PROJECT_BINARY_DIR}/fgsf.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/fgsf.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+foreach(name fgsf fgsf_envs)
+    configure_file(cmake/${name}.pc.in "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/${name}.pc"
+            DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endforeach()

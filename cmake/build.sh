@@ -12,9 +12,10 @@ fgsf_lock() {
 
 fgsf_unlock() { exec 8>&-; }
 
-# fgsf_build PRESET FOLDER: configures when needed and builds every target.
+# fgsf_build PRESET FOLDER: brings the dependencies, configures when needed and builds every target.
 fgsf_build() {
     local log=$FGSF_ROOT/build/$1.log
+    "$FGSF_ROOT/third_party/setup" >&2 || return 1
     # A repository that was copied or moved with its build folder is configured afresh.
     if [ -f "$2/CMakeCache.txt" ] &&
         ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$FGSF_ROOT" "$2/CMakeCache.txt"; then

@@ -293,7 +293,7 @@ static fgsf_status show(watcher *w, bool over) {
     fclose(out);
     errno = 0;
     if (w->live) {
-        redraw(frame, 2, w->view->rows);
+        redraw(frame, 2, w->view->numbers ? 0 : w->view->rows);
     } else {
         printf("%s\n", frame);
         fflush(stdout);
@@ -463,7 +463,10 @@ static fgsf_status set_up(watcher *w) {
     status = find_task(w);
     if (status == FGSF_OK) status = find_reward(w);
     if (status == FGSF_OK) status = fgsf_watch_view_create(&w->cfg, w->env, &w->view);
-    if (status == FGSF_OK && w->o->frames && access(w->o->frames, W_OK | X_OK) != 0) {
+    if (status == FGSF_OK && w->o->frames && w->view->numbers) {
+        status =
+            fgsf_fail(FGSF_ERR_INVALID, "--frames: there is no picture of '%s'", w->env->def->name);
+    } else if (status == FGSF_OK && w->o->frames && access(w->o->frames, W_OK | X_OK) != 0) {
         status = fgsf_fail(FGSF_ERR_IO, "--frames '%s': %s", w->o->frames, strerror(errno));
     }
     return status;

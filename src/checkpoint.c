@@ -8,6 +8,7 @@
 
 #include "config_table.h"
 #include "fgsf/archive.h"
+#include "fgsf/version.h"
 #include "trainer_internal.h"
 
 #define NAME_SIZE 64
@@ -94,10 +95,22 @@ static fgsf_status begin_file(const char *kind, const fgsf_config *cfg, const ch
         status = fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to save", path);
     }
     if (status == FGSF_OK) {
+        fgsf_archive_put_text(*archive, "version", fgsf_version());
         fgsf_archive_put_text(*archive, "kind", kind);
         fgsf_archive_put_text(*archive, "config", *json);
     }
     return status;
+}
+
+// Files are read by the minor version that wrote them. Those of 0.1 do not say theirs.
+static fgsf_status check_version(const fgsf_archive *archive, const char *path) {
+    const char *version;
+    if (fgsf_archive_get_text(archive, "version", &version) != FGSF_OK) version = "0.1";
+    int major = -1, minor = -1;
+    sscanf(version, "%d.%d", &major, &minor);
+    if (major == FGSF_VERSION_MAJOR && minor == FGSF_VERSION_MINOR) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_FORMAT, "%s: was written by FGSF %.20s, which FGSF %s cannot read",
+                     path, version, fgsf_version());
 }
 
 // Opens a file and checks what it holds; `json` points into it.
@@ -105,6 +118,7 @@ static fgsf_status open_file(const char *path, const char *kind, fgsf_archive **
                              const char **json) {
     const char *holds;
     fgsf_status status = fgsf_archive_open(path, archive);
+    if (status == FGSF_OK) status = check_version(*archive, path);
     if (status == FGSF_OK) status = fgsf_archive_get_text(*archive, "kind", &holds);
     if (status == FGSF_OK && strcmp(holds, kind) != 0) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: holds a %s, not a %s", path, holds, kind);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clones.h"
 #include "program.h"
 
 #define MAX_PROGRAMS 1024
@@ -230,7 +231,8 @@ static fgsf_status forward(fgsf_gpe *gpe, const fgsf_network *net, const float *
 }
 
 // head[r A + a] = sum_f rho_r[f] W[a F + f], and the biases likewise.
-static void fold(fgsf_gpe *gpe, const fgsf_network *net, const float *rho, int num_rho) {
+FGSF_CLONES static void fold(fgsf_gpe *gpe, const fgsf_network *net, const float *rho,
+                             int num_rho) {
     const fgsf_parameters *list = fgsf_network_get_parameters(net);
     const fgsf_parameter *w_at = &list->list[fgsf_shape_head(&gpe->shape, list)];
     const float *parameters = fgsf_network_parameters(net);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "clones.h"
 #include "denormals.h"
 
 struct fgsf_optimizer {
@@ -77,7 +78,7 @@ void fgsf_optimizer_free(fgsf_optimizer *opt) {
 }
 
 // Sums in 16 lanes, in double precision, always in the same order.
-static double squared_norm(const float *g, size_t size) {
+FGSF_CLONES static double squared_norm(const float *g, size_t size) {
     double lanes[16] = {0};
     size_t i = 0;
     for (; i + 16 <= size; i += 16) {
@@ -96,8 +97,8 @@ static double squared_norm(const float *g, size_t size) {
 }
 
 // theta -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps), as PyTorch orders it.
-static void adam_step(fgsf_optimizer *opt, float *restrict theta, const float *restrict g,
-                      float scale, const fgsf_stretch *at) {
+FGSF_CLONES static void adam_step(fgsf_optimizer *opt, float *restrict theta,
+                                  const float *restrict g, float scale, const fgsf_stretch *at) {
     const fgsf_optimizer_params *p = &opt->params;
     double t = (double)opt->steps;
     float b1 = (float)p->beta1, b2 = (float)p->beta2, eps = (float)p->eps;
@@ -113,8 +114,8 @@ static void adam_step(fgsf_optimizer *opt, float *restrict theta, const float *r
     }
 }
 
-static void sgd_step(float *restrict theta, const float *restrict g, float scale,
-                     const fgsf_stretch *at) {
+FGSF_CLONES static void sgd_step(float *restrict theta, const float *restrict g, float scale,
+                                 const fgsf_stretch *at) {
     float step = (float)at->lr * scale;
     for (size_t i = at->offset; i < at->offset + at->count; i++) {
         theta[i] -= step * g[i];

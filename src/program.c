@@ -1,12 +1,14 @@
 // Opens devices and runs graphs on them: one CPU graph where possible, ggml's scheduler elsewhere.
 #include "program.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "denormals.h"
+#include "ggml-blas.h"
 #include "ggml-cpu.h"
 
 #define CHECKED_ROWS 3 // of the forward pass that is checked; any number above one
@@ -37,7 +39,19 @@ static fgsf_status add_backend(fgsf_device *device, ggml_backend_dev_t dev, cons
     return FGSF_OK;
 }
 
+// The library does not link ggml's BLAS backend, which needs OpenBLAS; a program that does has this
+// function.
+#pragma weak ggml_backend_blas_reg
+
+static void register_blas(void) {
+    if (ggml_backend_blas_reg && !ggml_backend_reg_by_name("BLAS")) {
+        ggml_backend_register(ggml_backend_blas_reg());
+    }
+}
+
 static ggml_backend_dev_t find_device(const char *name) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_blas);
     for (size_t i = 0; i < ggml_backend_dev_count(); i++) {
         ggml_backend_dev_t dev = ggml_backend_dev_get(i);
         if (strcasecmp(ggml_backend_dev_name(dev), name) == 0) {
@@ -78,6 +92,18 @@ static void describe(fgsf_device *device) {
     }
 }
 
+// Whether the CPU has what ggml's CPU backend was compiled for; its first instruction that the CPU does
+// not know would end the program.
+static bool runs_ggml(void) {
+#if defined(__x86_64__)
+    return (!ggml_cpu_has_avx2() || __builtin_cpu_supports("avx2")) &&
+           (!ggml_cpu_has_fma() || __builtin_cpu_supports("fma")) &&
+           (!ggml_cpu_has_avx512() || __builtin_cpu_supports("avx512f"));
+#else
+    return true;
+#endif
+}
+
 fgsf_status fgsf_device_open(const char *name, fgsf_device **out) {
     if (!name || !*name) {
         name = "auto";
@@ -87,6 +113,11 @@ fgsf_status fgsf_device_open(const char *name, fgsf_device **out) {
         return status;
     }
     fgsf_silence_ggml();
+    if (!runs_ggml()) {
+        return fgsf_fail(FGSF_ERR_UNSUPPORTED,
+                         "device.name: '%s': ggml was compiled for a newer CPU (AVX2 and FMA)",
+                         name);
+    }
     fgsf_device *device = calloc(1, sizeof *device);
     if (!device) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for device '%s'", name);
@@ -133,13 +164,13 @@ fgsf_status fgsf_device_list(int i, char *name, size_t name_size, char *about, s
         {"cpu", "ggml's CPU backend alone"},
         {"blas", "ggml's scheduler over BLAS and CPU"},
     };
-    int num_fixed = (int)(sizeof fixed / sizeof *fixed);
+    fgsf_silence_ggml(); // before its registry opens every backend
+    int num_fixed = find_device("BLAS") ? 3 : 2;
     if (i >= 0 && i < num_fixed) {
         snprintf(name, name_size, "%s", fixed[i][0]);
         snprintf(about, about_size, "%s", fixed[i][1]);
         return FGSF_OK;
     }
-    fgsf_silence_ggml(); // before its registry opens every backend
     int seen = num_fixed;
     for (size_t k = 0; i >= 0 && k < ggml_backend_dev_count(); k++) {
         ggml_backend_dev_t dev = ggml_backend_dev_get(k);

@@ -22,6 +22,7 @@ int main(void) {
 #include "fgsf/gpe.h"
 #include "fgsf/optimizer.h"
 #include "support_assert.h"
+#include "support_devices.h"
 #include "support_problem.h"
 
 extern void *__libc_malloc(size_t size);
@@ -155,12 +156,11 @@ TEST steps_without_allocating(const char *name, double grad_mix, enum fgsf_estim
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
-    static const char *const names[] = {"auto", "cpu", "blas"};
     GREATEST_MAIN_BEGIN();
-    for (int d = 0; d < 3; d++) {
-        RUN_TESTp(steps_without_allocating, names[d], 1.0, FGSF_SHARED);
-        RUN_TESTp(steps_without_allocating, names[d], 0.0, FGSF_SHARED);
-        RUN_TESTp(steps_without_allocating, names[d], 0.5, FGSF_SPLIT);
+    for (int d = 0; d < NUM_DEVICES; d++) {
+        RUN_TESTp(steps_without_allocating, device_names[d], 1.0, FGSF_SHARED);
+        RUN_TESTp(steps_without_allocating, device_names[d], 0.0, FGSF_SHARED);
+        RUN_TESTp(steps_without_allocating, device_names[d], 0.5, FGSF_SPLIT);
     }
     GREATEST_MAIN_END();
 }

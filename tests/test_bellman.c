@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "support_assert.h"
+#include "support_devices.h"
 #include "support_problem.h"
 #include "support_reference.h"
 
 #define LIMIT 1e-5 // float32 through ggml, relative to the largest entry
 
-static const char *const device_names[] = {"auto", "cpu", "blas"};
-static fgsf_device *devices[3];
+static fgsf_device *devices[NUM_DEVICES];
 static double worst; // the largest error seen against central differences
 
 // A gradient and its loss, copied out of the graph.
@@ -159,7 +159,7 @@ TEST matches_differences(int way, enum fgsf_activation activation) {
         largest = fmax(largest, fabs(by_hand[i]));
     }
     ASSERT_BELOW(ways[way].name, hand_error / largest, activation == FGSF_SILU ? 1e-7 : 1e-6);
-    for (int d = 0; d < 3; d++) {
+    for (int d = 0; d < NUM_DEVICES; d++) {
         result r = run_once(devices[d], p);
         double error = reference_error(r.gradient, differences, size);
         worst = worse(worst, error);
@@ -435,7 +435,7 @@ TEST takes_every_shape(int shape, enum fgsf_activation activation) {
         params.max_pairs = 24;
         problem *p = problem_create(&params, 24, 61 + (uint64_t)shape);
         truth t = solve_exactly(p);
-        for (int d = 0; d < 3; d++) {
+        for (int d = 0; d < NUM_DEVICES; d++) {
             result r = run_once(devices[d], p);
             ASSERT_BELOW(ways[way].name, compare(p, &r, &t), LIMIT);
             free(r.gradient);
@@ -582,7 +582,7 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
-    for (int d = 0; d < 3; d++) {
+    for (int d = 0; d < NUM_DEVICES; d++) {
         if (fgsf_device_open(device_names[d], &devices[d]) != FGSF_OK) {
             fprintf(stderr, "%s\n", fgsf_last_error());
             return 1;
@@ -592,7 +592,7 @@ int main(int argc, char **argv) {
     RUN_TEST1(tells_full_from_semi, FGSF_SILU);
     RUN_TEST1(tells_full_from_semi, FGSF_RELU);
     RUN_TEST(mixes_linearly);
-    for (int d = 0; d < 3; d++) {
+    for (int d = 0; d < NUM_DEVICES; d++) {
         if (d < 2) {
             RUN_TESTp(full_equals_semi_when_all_is_terminal, FGSF_SILU, d);
             RUN_TESTp(full_equals_semi_when_all_is_terminal, FGSF_RELU, d);
@@ -612,11 +612,11 @@ int main(int argc, char **argv) {
     RUN_TEST(refuses_bad_batches);
     RUN_TEST(counts_operations);
     for (int way = 0; way < NUM_WAYS; way++) {
-        for (int d = 0; d < 3 && ways[way].samples > 1; d++) {
+        for (int d = 0; d < NUM_DEVICES && ways[way].samples > 1; d++) {
             RUN_TESTp(takes_repeated_states, way, d);
         }
     }
-    for (int d = 0; d < 3; d++) {
+    for (int d = 0; d < NUM_DEVICES; d++) {
         fgsf_device_free(devices[d]);
     }
     GREATEST_MAIN_END();

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "support_assert.h"
+#include "support_devices.h"
 
 #define ORACLE FGSF_BUILD_DIR "/experiments/gradient_oracle"
 
@@ -278,7 +279,6 @@ int main(int argc, char **argv) {
         "gradient-kinds/bidirectional",
         "gradient-kinds/convergent",
     };
-    static const char *const devices[] = {"auto", "cpu", "blas"};
     GREATEST_MAIN_BEGIN();
     if (access(ORACLE, X_OK) != 0) {
         puts("skipped: " ORACLE " is not built");
@@ -289,8 +289,8 @@ int main(int argc, char **argv) {
         return 1;
     }
     for (size_t i = 0; i < sizeof fixtures / sizeof *fixtures; i++) {
-        for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
-            RUN_TESTp(matches_pytorch, fixtures[i], devices[d]);
+        for (size_t d = 0; d < NUM_DEVICES; d++) {
+            RUN_TESTp(matches_pytorch, fixtures[i], device_names[d]);
         }
     }
     RUN_TEST(refuses_bad_problems);

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 
 #include "support_assert.h"
+#include "support_devices.h"
 #include "support_problem.h"
 #include "support_reference.h"
 
 #define MAX_ROWS 40
 #define LIMIT 1e-5
 
-static const char *const device_names[] = {"auto", "cpu", "blas"};
-static fgsf_device *devices[3];
+static fgsf_device *devices[NUM_DEVICES];
 
 static const fgsf_network_shape shapes[] = {
     {.input = 5, .num_hidden = 2, .hidden = {8, 8}, .actions = 2, .features = 3, .bias = true},
@@ -167,13 +167,13 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
-    for (int d = 0; d < 3; d++) {
+    for (int d = 0; d < NUM_DEVICES; d++) {
         if (fgsf_device_open(device_names[d], &devices[d]) != FGSF_OK) {
             fprintf(stderr, "%s\n", fgsf_last_error());
             return 1;
         }
     }
-    for (int d = 0; d < 3; d++) {
+    for (int d = 0; d < NUM_DEVICES; d++) {
         for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++) {
             RUN_TESTp(matches_the_reference, s, FGSF_RELU, d);
             RUN_TESTp(matches_the_reference, s, FGSF_SILU, d);
@@ -182,7 +182,7 @@ int main(int argc, char **argv) {
     }
     RUN_TEST(refuses_bad_calls);
     RUN_TEST(counts_operations);
-    for (int d = 0; d < 3; d++) {
+    for (int d = 0; d < NUM_DEVICES; d++) {
         fgsf_device_free(devices[d]);
     }
     GREATEST_MAIN_END();

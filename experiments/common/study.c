@@ -84,16 +84,18 @@ static void open_page(study *s) {
 
 // ---- Figures and tables --------------------------------------------------------------------------
 
-// Finds the export tool that is built beside the drivers.
+// Finds the export tool: in the build folder, or installed beside the driver.
 static bool find_export(char *tool, size_t size) {
+    static const char *const places[] = {"/../notebooks-export/export", "/fgsf-export"};
     ssize_t length = readlink("/proc/self/exe", tool, size - 64);
-    if (length < 0) {
-        return false;
-    }
-    tool[length] = '\0';
+    bool found = false;
+    tool[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(tool, '/');
-    snprintf(slash, 64, "/../notebooks-export/export");
-    return access(tool, X_OK) == 0;
+    for (int i = 0; i < 2 && slash && !found; i++) {
+        snprintf(slash, 64, "%s", places[i]);
+        found = access(tool, X_OK) == 0;
+    }
+    return found;
 }
 
 // Prints the summary tables that the export has written.

@@ -15,6 +15,9 @@
 #define ARM_ROWS 25
 #define ARM_REACH 0.23   // m, from the shoulder to the edge of the picture
 #define LINK_LENGTH 0.10 // m, of the upper link
+#define NUMBERS 5        // per row, where there is no picture
+#define NUMBER_WIDTH 14
+#define NUMBER_ROWS 6 // numbers beyond are not shown
 
 static void put(fgsf_watch_view *v, int row, int col, char what) {
     if (row >= 0 && row < v->rows && col >= 0 && col < v->cols) {
@@ -160,6 +163,27 @@ static fgsf_status plan_reacher(const fgsf_config *cfg, fgsf_watch_view *v) {
     return status;
 }
 
+// ---- Any other environment: the numbers of its raw state -----------------------------------------
+
+static void draw_numbers(fgsf_watch_view *v, const fgsf_env *env, int task) {
+    (void)task;
+    memset(v->cells, ' ', (size_t)(v->rows * v->cols));
+    for (int i = 0; i < env->spec.raw_size && i < v->rows * NUMBERS; i++) {
+        char text[NUMBER_WIDTH];
+        int length = snprintf(text, sizeof text, "%.6g", v->state[i]);
+        memcpy(v->cells + i / NUMBERS * v->cols + i % NUMBERS * NUMBER_WIDTH, text, (size_t)length);
+    }
+}
+
+static void plan_numbers(const fgsf_env *env, fgsf_watch_view *v) {
+    int rows = (env->spec.raw_size + NUMBERS - 1) / NUMBERS;
+    v->rows = rows < NUMBER_ROWS ? rows : NUMBER_ROWS;
+    v->cols = NUMBERS * NUMBER_WIDTH;
+    v->aspect = 2;
+    v->numbers = true;
+    v->draw = draw_numbers;
+}
+
 // ---- Any of them ---------------------------------------------------------------------------------
 
 fgsf_status fgsf_watch_view_create(const fgsf_config *cfg, const fgsf_env *env,
@@ -179,8 +203,7 @@ fgsf_status fgsf_watch_view_create(const fgsf_config *cfg, const fgsf_env *env,
     } else if (strcmp(env->def->name, "reacher") == 0) {
         status = plan_reacher(cfg, v);
     } else {
-        status =
-            fgsf_fail(FGSF_ERR_INVALID, "env.name: there is no picture of '%s'", env->def->name);
+        plan_numbers(env, v);
     }
     if (status != FGSF_OK) return status;
     size_t size = (size_t)(v->rows * v->cols);
@@ -231,9 +254,12 @@ const char *fgsf_watch_action(const fgsf_env *env, int action) {
                                          "+y",   "+x-y", "+x",   "+x+y"};
     static const char *const torques[] = {"- -", "- 0", "- +", "0 -", "0 0",
                                           "0 +", "+ -", "+ 0", "+ +"};
-    if (fgsf_four_rooms_model(env)) return action < 4 ? moves[action] : "?";
-    if (action < 0 || action > 8) return "?";
-    return strcmp(env->def->name, "reacher") == 0 ? torques[action] : pushes[action];
+    static char number[16];
+    if (fgsf_four_rooms_model(env)) return moves[action];
+    if (strcmp(env->def->name, "reacher") == 0) return torques[action];
+    if (strcmp(env->def->name, "point_maze") == 0) return pushes[action];
+    snprintf(number, sizeof number, "%d", action);
+    return number;
 }
 
 // ---- Images --------------------------------------------------------------------------------------

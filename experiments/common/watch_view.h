@@ -1,5 +1,5 @@
 // Pictures of an environment in characters: Four Rooms as its map, PointMaze as its maze with the
-// ball's trail, Reacher as an arm seen from above.
+// ball's trail, Reacher as an arm seen from above, any other environment as the numbers of its raw state.
 //
 //     fgsf_watch_view *view = NULL;
 //     fgsf_watch_view_create(cfg, env, &view);
@@ -17,6 +17,7 @@ typedef struct fgsf_watch_view {
     int aspect;          // how many characters are as wide as one is high: 1 or 2
     char *cells, *trail; // (rows, cols)
     char *line;          // one row, spaced out and ended
+    bool numbers;        // there is no picture
     void *model;         // the environment's own: a plan, or a second instance
     double *state;       // (full_size)
     void (*draw)(struct fgsf_watch_view *view, const fgsf_env *env, int task);

@@ -5,12 +5,12 @@
 #include "fgsf/export.h"
 
 #define FGSF_VERSION_MAJOR 0
-#define FGSF_VERSION_MINOR 1
+#define FGSF_VERSION_MINOR 2
 #define FGSF_VERSION_PATCH 0
 
 FGSF_BEGIN_DECLS
 
-// Returns the version of the linked library, such as "0.1.0".
+// Returns the version of the linked library, such as "0.2.0".
 FGSF_API const char *fgsf_version(void);
 
 // Returns the commit that the library was built from, as `git describe --always --dirty` says it, or
