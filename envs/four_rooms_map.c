@@ -200,6 +200,33 @@ static fgsf_status parse_rewards(fgsf_four_rooms *m, const char *text, const cha
     return status;
 }
 
+// Every goal must be reachable from the start, not by way of another goal, which ends the episode.
+static fgsf_status check_goals(const fgsf_four_rooms *m, const char *source) {
+    int goal = m->num_types + 1, count = 1;
+    int *list = calloc((size_t)m->num_cells, sizeof *list);
+    bool *reached = calloc((size_t)m->num_cells, sizeof *reached);
+    fgsf_status status =
+        list && reached ? FGSF_OK : fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", source);
+    for (int i = 0; i < count && status == FGSF_OK; i++) {
+        if (i == 0) reached[list[0] = m->start] = true;
+        for (int a = 0; a < FGSF_FOUR_ROOMS_ACTIONS && m->kind[list[i]] != goal; a++) {
+            int to = m->next[list[i] * FGSF_FOUR_ROOMS_ACTIONS + a];
+            if (!reached[to]) list[count++] = to;
+            reached[to] = true;
+        }
+    }
+    for (int cell = 0; cell < m->num_cells && status == FGSF_OK; cell++) {
+        if (m->kind[cell] == goal && !reached[cell]) {
+            status = fgsf_fail(FGSF_ERR_FORMAT,
+                               "%s: the goal in row %d, column %d cannot be reached from the start",
+                               source, m->row[cell], m->col[cell]);
+        }
+    }
+    free(list);
+    free(reached);
+    return status;
+}
+
 static fgsf_status build(const char *text, const char *source, fgsf_four_rooms *m) {
     fgsf_grid grid;
     const char *rest;
@@ -217,7 +244,8 @@ static fgsf_status build(const char *text, const char *source, fgsf_four_rooms *
     if (status == FGSF_OK) {
         index_cells(&grid, m);
         index_moves(m);
-        status = parse_rewards(m, rest, source);
+        status = check_goals(m, source);
+        if (status == FGSF_OK) status = parse_rewards(m, rest, source);
     }
     fgsf_grid_free(&grid);
     if (status != FGSF_OK) fgsf_four_rooms_unload(m);

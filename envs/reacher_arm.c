@@ -55,7 +55,7 @@ static double clamp(double x, double size) {
 }
 
 // An elbow beyond its limit may not move further out: not at all from 0.04 rad on, below that it is
-// led back by a fifth of the overshoot per step. The shoulder takes the recoil.
+// led back by a fifth of the overshoot per step. The shoulder takes the recoil, up to its own limit.
 static void limit_elbow(double elbow, const double M[3], double w[2]) {
     double over = fabs(elbow) - FGSF_REACHER_ELBOW_LIMIT;
     if (over < 0.0) return;
@@ -63,7 +63,7 @@ static void limit_elbow(double elbow, const double M[3], double w[2]) {
     double cap = over >= 0.04 ? 0.0 : -0.2 * over / FGSF_REACHER_DT;
     if (side * w[1] <= cap) return;
     double change = side * cap - w[1];
-    w[0] -= M[1] / M[0] * change;
+    w[0] = clamp(w[0] - M[1] / M[0] * change, MAX_RATE);
     w[1] += change;
 }
 

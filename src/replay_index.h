@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fgsf/config.h"
+#include "fgsf/replay.h"
 #include "fgsf/rng.h"
 #include "fgsf/status.h"
 

@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "run.h"
+#include "run_internal.h"
 
 #include <cjson/cJSON.h>
 #include <dirent.h>
@@ -138,6 +138,21 @@ static fgsf_status read_files(const cJSON *json, const char *path, fgsf_run_reco
     return good ? FGSF_OK : fgsf_fail(FGSF_ERR_FORMAT, "%s: files: not what was written", path);
 }
 
+// A configuration of another version may not be understood; then the message says whose it is.
+static fgsf_status read_config(const cJSON *json, const char *path, fgsf_config *cfg) {
+    const cJSON *version = cJSON_GetObjectItemCaseSensitive(json, "fgsf_version");
+    fgsf_status status =
+        fgsf_config_read_json(cfg, cJSON_GetObjectItemCaseSensitive(json, "config"), path, false);
+    if (status == FGSF_OK || !cJSON_IsString(version) ||
+        strcmp(version->valuestring, fgsf_version()) == 0) {
+        return status;
+    }
+    char why[1024];
+    snprintf(why, sizeof why, "%s", fgsf_last_error());
+    return fgsf_fail(status, "%s (FGSF %.20s wrote it, this is %s)", why, version->valuestring,
+                     fgsf_version());
+}
+
 static fgsf_status read_record(const cJSON *json, const char *path, fgsf_run_record *r) {
     char schema[32];
     double seed = 0, steps = 0, updates = 0;
@@ -171,8 +186,7 @@ static fgsf_status read_record(const cJSON *json, const char *path, fgsf_run_rec
     // Keys that this run's version did not have yet keep the defaults.
     status = fgsf_config_resolve(NULL, "clean", "fg-sfrql", &r->config);
     if (status != FGSF_OK) return status;
-    return fgsf_config_read_json(&r->config, cJSON_GetObjectItemCaseSensitive(json, "config"), path,
-                                 false);
+    return read_config(json, path, &r->config);
 }
 
 fgsf_status fgsf_run_read(const char *directory, fgsf_run_record *out) {

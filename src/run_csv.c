@@ -4,7 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "run.h"
+#include "run_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

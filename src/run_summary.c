@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "run.h"
+#include "run_internal.h"
 
 #include <dirent.h>
 #include <errno.h>

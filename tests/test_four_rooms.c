@@ -444,6 +444,8 @@ TEST bad_maps_are_refused(void) {
         {"_G1\n\nreward 1 2 3\n", "more than"},
         {"_G\n\nhello\n", "hello"},
         {"_G1\n\nreward 1 nan\n", "needs"},
+        {"_.X.\n..XG\n", "row 1, column 3 cannot be reached"},
+        {"_GG\nXXX\n", "row 0, column 2 cannot be reached"}, // only by way of the other one
     };
     for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
         fgsf_four_rooms m = {0};

@@ -189,6 +189,22 @@ TEST the_elbow_has_a_limit(void) {
     PASS();
 }
 
+// The recoil of the elbow's limit does not push the shoulder over its own limit of 100 rad/s.
+TEST the_recoil_ends_at_the_speed_limit(void) {
+    fgsf_rng rng = fgsf_rng_make(1, FGSF_STREAM_ENV);
+    int held = 0; // steps in which both limits act
+    for (int i = 0; i < 1000; i++) {
+        double side = i % 2 ? 1.0 : -1.0, torque[2] = {0.05 * side, -0.05 * side};
+        double q[2] = {0, -side * (3.0 + 0.1 * fgsf_rng_uniform(&rng))};
+        double w[2] = {side * 100.0, -side * 100.0 * fgsf_rng_uniform(&rng)};
+        fgsf_reacher_bullet_step(q, w, torque);
+        ASSERT(fabs(w[0]) <= 100.0);
+        held += fabs(w[0]) == 100.0 && side * w[1] >= 0.0;
+    }
+    ASSERT(held > 10);
+    PASS();
+}
+
 TEST gymnasium_keeps_the_elbow_in_range(void) {
     fgsf_config cfg = config(FGSF_REACHER_GYMNASIUM);
     fgsf_env *env = make(&cfg);
@@ -332,6 +348,7 @@ int main(int argc, char **argv) {
     RUN_TEST(bullet_agrees_with_mujoco_away_from_the_limit);
     RUN_TEST(bullet_loses_energy_only_to_drag);
     RUN_TEST(the_elbow_has_a_limit);
+    RUN_TEST(the_recoil_ends_at_the_speed_limit);
     RUN_TEST(gymnasium_keeps_the_elbow_in_range);
     RUN_TEST(rewards_and_encoding);
     RUN_TEST(a_random_policy_earns_the_published_return);

@@ -10,7 +10,7 @@
 //     fgsf_archive_get_f32(archive, "policy.0.parameters", data, size);
 //
 // A file carries the schema and version it was written with and ends in a checksum over everything
-// before it. A truncated, altered or foreign file is an error that names the file; nothing in it
+// before it. A file that is truncated, altered or not ours is an error that names the file; nothing in it
 // reaches ggml's reader before the checksum has been verified.
 #ifndef FGSF_ARCHIVE_H
 #define FGSF_ARCHIVE_H

@@ -1,4 +1,8 @@
 // Marks what the library exports. The shared library hides everything else.
+//
+//     FGSF_BEGIN_DECLS                    // extern "C" where the compiler is one for C++
+//     FGSF_API int fgsf_answer(void);
+//     FGSF_END_DECLS
 #ifndef FGSF_EXPORT_H
 #define FGSF_EXPORT_H
 

@@ -1,5 +1,8 @@
 // Generalised policy evaluation: Q of a policy's successor representation under given rewards.
 //
+//     fgsf_gpe_create(device, &shape, rows, &gpe);
+//     fgsf_gpe_run(gpe, net, rho, num_rho, s, rows, q);
+//
 //     q[row][r][a] = sum_f x(s_row, a, f) rho_r[f]
 //
 // Q needs only the product with rho. Where the network ends in a linear layer, rho is folded into it

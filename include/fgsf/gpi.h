@@ -1,6 +1,8 @@
 // Generalised policy improvement: from Q of several policies to a policy and an action.
 //
-//     c    = argmax_k max_a q[k][a]        the prior whose value is used
+//     fgsf_choice choice = fgsf_gpi_choose(q, num_policies, num_actions, FGSF_TIE_FIRST, &rng);
+//
+//     c    = argmax_k max_a q[k][a]        the policy whose value is used
 //     a    = argmax_a q[c][a]              the action
 //
 // Policies are compared first, then actions. Values within a relative 1e-6 of the largest count as

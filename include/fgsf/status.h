@@ -1,7 +1,7 @@
 // How calls report failure.
 //
 //     fgsf_network *net = NULL;
-//     if (fgsf_network_create(&shape, &rng, &net) != FGSF_OK) {
+//     if (fgsf_network_create(&shape, &net) != FGSF_OK) {
 //         fprintf(stderr, "%s\n", fgsf_last_error());
 //     }
 //

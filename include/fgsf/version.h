@@ -1,4 +1,7 @@
 // Version of the library, as macros (what was compiled against) and as a call (what is linked).
+//
+//     printf("compiled with %d.%d, linked with %s\n", FGSF_VERSION_MAJOR, FGSF_VERSION_MINOR,
+//            fgsf_version());
 #ifndef FGSF_VERSION_H
 #define FGSF_VERSION_H
 

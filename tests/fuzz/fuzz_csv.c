@@ -15,7 +15,7 @@
 
 #include "fgsf/envs.h"
 #include "io.h"
-#include "run.h"
+#include "run_internal.h"
 
 #define HEADER "step,task,task_step,cum_reward"
 

@@ -1,6 +1,6 @@
-// What the files of the run directory module share.
-#ifndef FGSF_RUN_PRIVATE_H
-#define FGSF_RUN_PRIVATE_H
+// Internal: what the files of the run directory module share.
+#ifndef FGSF_RUN_INTERNAL_H
+#define FGSF_RUN_INTERNAL_H
 
 #include <limits.h>
 
