@@ -53,7 +53,7 @@ typedef struct cursor {
     bool ok;
 } cursor;
 
-static void take(cursor *c, void *value, size_t size) {
+static void read_bytes(cursor *c, void *value, size_t size) {
     memset(value, 0, size);
     c->ok = c->ok && size <= c->left;
     if (!c->ok) return;
@@ -64,13 +64,13 @@ static void take(cursor *c, void *value, size_t size) {
 
 static uint32_t take_u32(cursor *c) {
     uint32_t value;
-    take(c, &value, sizeof value);
+    read_bytes(c, &value, sizeof value);
     return value;
 }
 
 static uint64_t take_u64(cursor *c) {
     uint64_t value;
-    take(c, &value, sizeof value);
+    read_bytes(c, &value, sizeof value);
     return value;
 }
 
@@ -128,7 +128,7 @@ static uint64_t take_array(cursor *c, uint64_t offset, uint64_t room) {
 static bool is_well_formed(const unsigned char *content, size_t size) {
     cursor c = {.at = content, .left = size, .ok = true};
     char magic[4];
-    take(&c, magic, sizeof magic);
+    read_bytes(&c, magic, sizeof magic);
     c.ok = c.ok && take_u32(&c) == GGUF_VERSION;
     uint64_t arrays = take_u64(&c), values = take_u64(&c), offset = 0;
     for (uint64_t i = 0; i < values && c.ok; i++) take_value(&c);

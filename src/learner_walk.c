@@ -1,4 +1,4 @@
-// The state of a learner, walked for saving and loading alike.
+// The state of a learner, walked both for saving and for loading.
 #include <stdio.h>
 
 #include "learning.h"

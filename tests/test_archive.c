@@ -260,7 +260,7 @@ TEST larger_damage_is_found(void) {
     PASS();
 }
 
-TEST foreign_files_are_refused(void) {
+TEST files_of_others_are_refused(void) {
     fgsf_archive *a = NULL;
     struct gguf_context *gguf = gguf_init_empty(); // a GGUF file, but none of ours
     gguf_set_val_u32(gguf, "fgsf.archive", 1);
@@ -417,6 +417,27 @@ TEST large_archives_move_each_byte_once(void) {
     PASS();
 }
 
+// Policies say which version wrote them; those of 0.1, which did not, are refused by that name.
+TEST other_versions_are_named(void) {
+    static const char *const versions[] = {NULL, "0.1.7", "9.0.0", "nonsense"};
+    for (int i = 0; i < 4; i++) {
+        fgsf_archive *archive = NULL;
+        fgsf_agent *agent = NULL;
+        char expected[64];
+        ASSERT_OK(fgsf_archive_create(&archive));
+        if (versions[i]) fgsf_archive_put_text(archive, "version", versions[i]);
+        fgsf_archive_put_text(archive, "kind", "policy");
+        fgsf_archive_put_text(archive, "config", "{}");
+        ASSERT_OK(fgsf_archive_save(archive, path));
+        fgsf_archive_free(archive);
+        snprintf(expected, sizeof expected, "was written by FGSF %s,", i ? versions[i] : "0.1");
+        ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_agent_load(path, NULL, NULL, &agent));
+        ASSERTm(fgsf_last_error(), strstr(fgsf_last_error(), expected));
+        ASSERT_EQ(NULL, agent);
+    }
+    PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
@@ -433,7 +454,8 @@ int main(int argc, char **argv) {
     RUN_TEST(every_damaged_byte_is_found);
     RUN_TEST(every_truncation_is_found);
     RUN_TEST(larger_damage_is_found);
-    RUN_TEST(foreign_files_are_refused);
+    RUN_TEST(files_of_others_are_refused);
+    RUN_TEST(other_versions_are_named);
     RUN_TEST(a_full_disk_leaves_the_old_file);
     RUN_TEST(places_that_cannot_be_written_are_named);
     RUN_TEST(a_directory_without_permission_is_named);

@@ -16,6 +16,7 @@
 
 #include "fgsf/envs.h"
 #include "fgsf/run.h"
+#include "fgsf/version.h"
 #include "support_assert.h"
 
 #define COLUMNS "step,task,task_step,cum_reward"
@@ -329,6 +330,29 @@ TEST no_damage_is_resumed(void) {
     PASS();
 }
 
+// A run of another version whose keys are not understood says which version wrote it.
+TEST a_run_of_another_version_says_so(void) {
+    fgsf_config cfg = config();
+    fgsf_run_id id = id_of(0);
+    fgsf_run_record record;
+    interrupted(&id, &cfg, true);
+    const char *path = in_run(&id, "run.json");
+    static char text[1 << 16], directory[2048];
+    ASSERT_OK(fgsf_run_directory(&id, directory, sizeof directory));
+    snprintf(text, sizeof text, "%s", content(path));
+    char *key = strstr(text, "loss.scale"), *version = strstr(text, fgsf_version());
+    ASSERT(key && version && strlen(fgsf_version()) == 5);
+    memcpy(key, "lost.scale", 10);
+    put(path, text);
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_run_read(directory, &record));
+    ASSERT(!says("wrote it"));
+    memcpy(version, "0.1.0", 5);
+    put(path, text);
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_run_read(directory, &record));
+    ASSERT(says("'lost.scale'") && says("FGSF 0.1.0 wrote it"));
+    PASS();
+}
+
 TEST a_file_that_someone_takes_away_is_noticed(void) {
     fgsf_config cfg = config();
     for (int kind = 0; kind < 3; kind++) {
@@ -607,6 +631,7 @@ int main(int argc, char **argv) {
     RUN_TEST(a_resumed_csv_equals_an_uninterrupted_one);
     RUN_TEST(rows_belong_to_the_state_whenever_the_process_dies);
     RUN_TEST(no_damage_is_resumed);
+    RUN_TEST(a_run_of_another_version_says_so);
     RUN_TEST(a_file_that_someone_takes_away_is_noticed);
     RUN_TEST(pipes_folders_and_links_in_place_of_files);
     RUN_TEST(a_finished_run_that_was_changed_is_damaged);

@@ -87,11 +87,11 @@ typedef struct peer {
 } peer;
 
 // A message that is on its way.
-typedef struct letter {
-    struct letter *next;
+typedef struct message {
+    struct message *next;
     MPI_Request request;
     char text[];
-} letter;
+} message;
 
 typedef struct sweep {
     void *ctx;
@@ -100,7 +100,7 @@ typedef struct sweep {
     int rank, size;
     double patience;
     int stops; // stop requests already passed on
-    letter *letters;
+    message *messages;
     // Rank 0 only.
     const int *order;
     int count, next, done;
@@ -121,19 +121,19 @@ static double now(void) {
 
 // Sends without waiting: MPI_Send would wait for the receiver, for ever when that is dead.
 static void post(sweep *s, const void *text, size_t size, int to, int tag) {
-    letter *l = malloc(sizeof *l + size);
+    message *l = malloc(sizeof *l + size);
     if (!l) MPI_Abort(MPI_COMM_WORLD, 1);
     memcpy(l->text, text, size);
-    l->next = s->letters;
-    s->letters = l;
+    l->next = s->messages;
+    s->messages = l;
     MPI_Isend(l->text, (int)size, MPI_BYTE, to, tag, MPI_COMM_WORLD, &l->request);
 }
 
-// Frees the letters that have gone.
-static void forget_letters(sweep *s) {
-    letter **at = &s->letters;
+// Frees the messages that have been sent.
+static void forget_sent(sweep *s) {
+    message **at = &s->messages;
     while (*at) {
-        letter *l = *at;
+        message *l = *at;
         int gone = 0;
         if (MPI_Test(&l->request, &gone, MPI_STATUS_IGNORE) == MPI_SUCCESS && !gone) {
             at = &l->next;
@@ -159,17 +159,17 @@ static void pause_a_moment(void) {
     nanosleep(&moment, NULL);
 }
 
-// Waits until all letters have gone, or `seconds`: letters to a dead rank stay.
+// Waits until all messages have been sent, or `seconds`: messages to a dead rank stay.
 static void finish_letters(sweep *s, double seconds) {
     double end = now() + seconds;
-    for (forget_letters(s); s->letters && now() < end; forget_letters(s)) pause_a_moment();
+    for (forget_sent(s); s->messages && now() < end; forget_sent(s)) pause_a_moment();
 }
 
 // ---- What all ranks do ---------------------------------------------------------------------------
 
 // Waits for the own job or a moment; true with a result when the job has ended.
 static bool wait_a_moment(sweep *s, fgsf_job_result *result, bool *server_lost) {
-    forget_letters(s);
+    forget_sent(s);
     if (s->server.running < 0) {
         pause_a_moment();
         return false;
@@ -201,7 +201,7 @@ static void send_report(sweep *s, const fgsf_job_result *result, bool leaving, b
 }
 
 // Does what rank 0 wants.
-static order obey(sweep *s) {
+static order receive_order(sweep *s) {
     order o;
     MPI_Recv(&o, sizeof o, MPI_BYTE, 0, TAG_ORDER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (o.what == ORDER_RUN) {
@@ -234,7 +234,7 @@ static bool follow(sweep *s, bool willing, bool *orphan) {
         }
         while (o.what != ORDER_LEAVE && arrived(0, TAG_ORDER, &from)) {
             heard = now();
-            o = obey(s);
+            o = receive_order(s);
         }
         *orphan = o.what != ORDER_LEAVE && now() - heard > (s->ending ? 2 : 1) * s->patience;
     }
@@ -385,7 +385,7 @@ static void dismiss(sweep *s) {
     tell_everyone(s, ORDER_END);
     while (!all_said_bye(s)) {
         pause_a_moment();
-        forget_letters(s);
+        forget_sent(s);
         while (arrived(MPI_ANY_SOURCE, TAG_REPORT, &from)) hear(s, from);
         give_up_silent(s);
     }
