@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "learning.h"
+#include "require.h"
 
 // ---- Creation -----------------------------------------------------------------------------------
 
@@ -211,22 +212,27 @@ void fgsf_agent_input(const fgsf_agent *agent, int task, const float *state, flo
 }
 
 const fgsf_agent_params *fgsf_agent_get_params(const fgsf_agent *agent) {
+    if (!agent) return NULL;
     return &agent->params;
 }
 
 const fgsf_network_shape *fgsf_agent_shape(const fgsf_agent *agent) {
+    if (!agent) return NULL;
     return &agent->shape;
 }
 
 fgsf_device *fgsf_agent_device(const fgsf_agent *agent) {
+    if (!agent) return NULL;
     return agent->device;
 }
 
 int fgsf_agent_num_policies(const fgsf_agent *agent) {
+    if (!agent) return 0;
     return agent->seen;
 }
 
 fgsf_network *fgsf_agent_network(const fgsf_agent *agent, int policy) {
+    if (!agent) return NULL;
     bool exists = policy >= 0 && policy < agent->seen;
     return exists ? agent->nets[fgsf_agent_net_of(agent, policy)] : NULL;
 }
@@ -234,11 +240,13 @@ fgsf_network *fgsf_agent_network(const fgsf_agent *agent, int policy) {
 // ---- Scoring vectors ----------------------------------------------------------------------------
 
 const float *fgsf_agent_rho(const fgsf_agent *agent, int task) {
+    if (!agent) return NULL;
     bool exists = task >= 0 && task < agent->params.num_tasks;
     return exists ? agent->rho + (size_t)task * (size_t)agent->shape.features : NULL;
 }
 
 void fgsf_agent_rho_from_weights(const fgsf_agent *agent, const double *w, float *rho) {
+    if (!(agent && rho)) return;
     fgsf_agent_rho_from_task(agent, &(fgsf_task){.w = w}, rho);
 }
 
@@ -265,6 +273,7 @@ static bool score_members(const fgsf_agent *agent, const fgsf_task *task, float 
 }
 
 bool fgsf_agent_rho_from_task(const fgsf_agent *agent, const fgsf_task *task, float *rho) {
+    if (!(agent && task && rho)) return false;
     memset(rho, 0, (size_t)agent->shape.features * sizeof(float)); // slots without a member
     if (agent->params.representation == FGSF_Q) {
         rho[0] = 1.0f; // its values contain the reward already
@@ -290,6 +299,7 @@ static fgsf_status check_task(const fgsf_agent *agent, int task, const float *rh
 
 fgsf_status fgsf_agent_q(fgsf_agent *agent, int task, const float *rho, const float *state,
                          float *q, int *num_policies) {
+    FGSF_REQUIRE(agent && state && q && num_policies);
     fgsf_status status = check_task(agent, task, rho);
     if (status != FGSF_OK) {
         return status;
@@ -312,6 +322,7 @@ fgsf_status fgsf_agent_q(fgsf_agent *agent, int task, const float *rho, const fl
 
 fgsf_status fgsf_agent_features(fgsf_agent *agent, int task, int policy, const float *state,
                                 float *x) {
+    FGSF_REQUIRE(agent && state && x);
     fgsf_status status = check_task(agent, task, NULL);
     if (status == FGSF_OK && !fgsf_agent_network(agent, policy)) {
         status =
@@ -335,6 +346,7 @@ fgsf_status fgsf_agent_features(fgsf_agent *agent, int task, int policy, const f
 
 fgsf_status fgsf_agent_act(fgsf_agent *agent, int task, const float *rho, const float *state,
                            fgsf_rng *rng, fgsf_choice *choice) {
+    FGSF_REQUIRE(agent && state && rng && choice);
     int count, first;
     fgsf_status status = fgsf_agent_q(agent, task, rho, state, agent->values, &count);
     if (status == FGSF_OK) {

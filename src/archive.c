@@ -20,6 +20,7 @@
 #include "gguf.h"
 #include "io.h"
 #include "memory.h"
+#include "require.h"
 
 // An array that is referenced until it is saved.
 typedef struct array {
@@ -49,6 +50,7 @@ static fgsf_status create(fgsf_archive **out) {
 }
 
 fgsf_status fgsf_archive_create(fgsf_archive **out) {
+    FGSF_REQUIRE(out);
     fgsf_archive *archive = NULL;
     fgsf_status status = fgsf_memory_check(0, "an archive");
     if (status == FGSF_OK) status = create(&archive);
@@ -100,14 +102,17 @@ static bool may_put(fgsf_archive *archive, const char *name, size_t bytes) {
 }
 
 void fgsf_archive_put_int(fgsf_archive *archive, const char *name, int64_t value) {
+    if (!(archive && name)) return;
     if (may_put(archive, name, 0)) gguf_set_val_i64(archive->gguf, name, value);
 }
 
 void fgsf_archive_put_real(fgsf_archive *archive, const char *name, double value) {
+    if (!(archive && name)) return;
     if (may_put(archive, name, 0)) gguf_set_val_f64(archive->gguf, name, value);
 }
 
 void fgsf_archive_put_text(fgsf_archive *archive, const char *name, const char *value) {
+    if (!(archive && name && value)) return;
     if (may_put(archive, name, 2 * strlen(value))) gguf_set_val_str(archive->gguf, name, value);
 }
 
@@ -134,21 +139,25 @@ static void put_array(fgsf_archive *archive, const char *name, enum ggml_type ty
 
 void fgsf_archive_put_f32(fgsf_archive *archive, const char *name, const float *data,
                           size_t count) {
+    if (!(archive && name)) return;
     put_array(archive, name, GGML_TYPE_F32, data, count);
 }
 
 void fgsf_archive_put_f64(fgsf_archive *archive, const char *name, const double *data,
                           size_t count) {
+    if (!(archive && name)) return;
     put_array(archive, name, GGML_TYPE_F64, data, count);
 }
 
 void fgsf_archive_put_i32(fgsf_archive *archive, const char *name, const int32_t *data,
                           size_t count) {
+    if (!(archive && name)) return;
     put_array(archive, name, GGML_TYPE_I32, data, count);
 }
 
 void fgsf_archive_put_i64(fgsf_archive *archive, const char *name, const int64_t *data,
                           size_t count) {
+    if (!(archive && name)) return;
     put_array(archive, name, GGML_TYPE_I64, data, count);
 }
 
@@ -196,6 +205,7 @@ static fgsf_status write_content(const fgsf_archive *archive, FILE *file, const 
 }
 
 fgsf_status fgsf_archive_save(fgsf_archive *archive, const char *path) {
+    FGSF_REQUIRE(archive);
     if (archive->status != FGSF_OK) return fgsf_fail(archive->status, "%s", archive->message);
     if (archive->content) {
         return fgsf_fail(FGSF_ERR_INVALID, "%s: opened for reading", archive->path);
@@ -259,6 +269,7 @@ static fgsf_status parse_content(fgsf_archive *archive, size_t size) {
 }
 
 fgsf_status fgsf_archive_open(const char *path, fgsf_archive **out) {
+    FGSF_REQUIRE(path && out);
     fgsf_archive *archive = NULL;
     size_t size = 0;
     fgsf_status status = create(&archive);
@@ -291,6 +302,7 @@ static fgsf_status find_value(const fgsf_archive *archive, const char *name, enu
 }
 
 fgsf_status fgsf_archive_get_int(const fgsf_archive *archive, const char *name, int64_t *value) {
+    FGSF_REQUIRE(archive && name);
     int64_t key = 0;
     fgsf_status status = find_value(archive, name, GGUF_TYPE_INT64, &key);
     if (status == FGSF_OK) *value = gguf_get_val_i64(archive->gguf, key);
@@ -298,6 +310,7 @@ fgsf_status fgsf_archive_get_int(const fgsf_archive *archive, const char *name, 
 }
 
 fgsf_status fgsf_archive_get_real(const fgsf_archive *archive, const char *name, double *value) {
+    FGSF_REQUIRE(archive && name);
     int64_t key = 0;
     fgsf_status status = find_value(archive, name, GGUF_TYPE_FLOAT64, &key);
     if (status == FGSF_OK) *value = gguf_get_val_f64(archive->gguf, key);
@@ -306,6 +319,7 @@ fgsf_status fgsf_archive_get_real(const fgsf_archive *archive, const char *name,
 
 fgsf_status fgsf_archive_get_text(const fgsf_archive *archive, const char *name,
                                   const char **value) {
+    FGSF_REQUIRE(archive && name);
     int64_t key = 0;
     fgsf_status status = find_value(archive, name, GGUF_TYPE_STRING, &key);
     if (status == FGSF_OK) *value = gguf_get_val_str(archive->gguf, key);
@@ -337,25 +351,30 @@ static fgsf_status get_array(const fgsf_archive *archive, const char *name, enum
 
 fgsf_status fgsf_archive_get_f32(const fgsf_archive *archive, const char *name, float *data,
                                  size_t count) {
+    FGSF_REQUIRE(archive);
     return get_array(archive, name, GGML_TYPE_F32, data, count);
 }
 
 fgsf_status fgsf_archive_get_f64(const fgsf_archive *archive, const char *name, double *data,
                                  size_t count) {
+    FGSF_REQUIRE(archive);
     return get_array(archive, name, GGML_TYPE_F64, data, count);
 }
 
 fgsf_status fgsf_archive_get_i32(const fgsf_archive *archive, const char *name, int32_t *data,
                                  size_t count) {
+    FGSF_REQUIRE(archive);
     return get_array(archive, name, GGML_TYPE_I32, data, count);
 }
 
 fgsf_status fgsf_archive_get_i64(const fgsf_archive *archive, const char *name, int64_t *data,
                                  size_t count) {
+    FGSF_REQUIRE(archive);
     return get_array(archive, name, GGML_TYPE_I64, data, count);
 }
 
 int64_t fgsf_archive_count(const fgsf_archive *archive, const char *name) {
+    if (!archive) return 0;
     int64_t id = gguf_find_tensor(archive->gguf, name);
     if (id < 0) return -1;
     size_t each = ggml_type_size(gguf_get_tensor_type(archive->gguf, id));

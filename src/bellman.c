@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "program.h"
+#include "require.h"
 
 // One graph, for batches of up to `pairs` pairs in `states` states, with up to `states * spread` next
 // states in all.
@@ -53,6 +54,7 @@ struct fgsf_bellman {
 };
 
 fgsf_bellman_params fgsf_bellman_default_params(const fgsf_network_shape *shape) {
+    if (!shape) return (fgsf_bellman_params){0};
     return (fgsf_bellman_params){.shape = *shape,
                                  .max_pairs = 64,
                                  .samples = 1,
@@ -610,6 +612,7 @@ static fgsf_status build_programs(fgsf_bellman *bellman) {
 
 fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *params,
                                 fgsf_bellman **out) {
+    FGSF_REQUIRE(device && params && out);
     fgsf_status status = check_params(device, params);
     if (status != FGSF_OK) {
         return status;
@@ -655,7 +658,28 @@ void fgsf_bellman_free(fgsf_bellman *bellman) {
     free(bellman);
 }
 
+static bool all_finite(const float *x, size_t count) {
+    int bad = 0;
+    for (size_t i = 0; i < count; i++) bad += !isfinite(x[i]);
+    return bad == 0;
+}
+
+// ReLU makes a zero of NaN, so that a loss would not show it.
+static fgsf_status check_states(const fgsf_bellman_params *p, const fgsf_batch *batch) {
+    size_t input = (size_t)p->shape.input, samples = (size_t)p->samples;
+    bool finite = all_finite(batch->s, (size_t)batch->pairs * input);
+    for (int b = 0; b < batch->pairs && finite; b++) {
+        size_t count = batch->present ? (size_t)batch->present[b] : samples;
+        finite = all_finite(batch->s_next + (size_t)b * samples * input, count * input);
+    }
+    return finite ? FGSF_OK : fgsf_fail(FGSF_ERR_INVALID, "batch: a state is not finite");
+}
+
 static fgsf_status check_batch(const fgsf_bellman_params *p, const fgsf_batch *batch) {
+    if (!batch->s || !batch->a || !batch->y || !batch->s_next || !batch->a_next ||
+        !batch->discount) {
+        return fgsf_fail(FGSF_ERR_INVALID, "batch: an array is NULL");
+    }
     if (batch->pairs < 1 || batch->pairs > p->max_pairs) {
         return fgsf_fail(FGSF_ERR_INVALID, "batch.pairs: %d is not in [1, %d]", batch->pairs,
                          p->max_pairs);
@@ -827,8 +851,10 @@ static fgsf_status check_networks(const fgsf_bellman_params *p, const fgsf_netwo
 
 fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
                              const fgsf_network *net, const fgsf_network *other, double *loss) {
+    FGSF_REQUIRE(bellman && batch);
     const fgsf_bellman_params *p = &bellman->params;
     fgsf_status status = check_batch(p, batch);
+    if (status == FGSF_OK) status = check_states(p, batch);
     if (status == FGSF_OK) {
         status = check_networks(p, net, other);
     }
@@ -869,13 +895,14 @@ fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
 }
 
 const float *fgsf_bellman_gradient(const fgsf_bellman *bellman) {
-    return fgsf_network_parameters(bellman->gradient[0]);
+    return bellman ? fgsf_network_parameters(bellman->gradient[0]) : NULL;
 }
 
 const float *fgsf_bellman_error_gradient(const fgsf_bellman *bellman) {
-    return bellman->gradient[1] ? fgsf_network_parameters(bellman->gradient[1]) : NULL;
+    return bellman && bellman->gradient[1] ? fgsf_network_parameters(bellman->gradient[1]) : NULL;
 }
 
 double fgsf_bellman_flops(const fgsf_bellman *bellman) {
+    if (!bellman) return 0;
     return bellman->flops;
 }

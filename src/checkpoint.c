@@ -10,6 +10,7 @@
 #include "fgsf/archive.h"
 #include "fgsf/version.h"
 #include "trainer_internal.h"
+#include "require.h"
 
 #define NAME_SIZE 64
 
@@ -74,11 +75,13 @@ static archive_walk make_walk(fgsf_archive *out, const fgsf_archive *in, const c
 }
 
 void fgsf_replay_save(const fgsf_replay *replay, fgsf_archive *archive, const char *prefix) {
+    if (!(replay && archive)) return;
     archive_walk w = make_walk(archive, NULL, "");
     fgsf_replay_walk((fgsf_replay *)replay, &w.walk, prefix); // only read when saving
 }
 
 fgsf_status fgsf_replay_load(fgsf_replay *replay, const fgsf_archive *archive, const char *prefix) {
+    FGSF_REQUIRE(replay && archive);
     archive_walk w = make_walk(NULL, archive, prefix);
     fgsf_replay_walk(replay, &w.walk, prefix);
     return w.walk.status;
@@ -159,6 +162,7 @@ static void walk_sizes(fgsf_walk *w, fgsf_agent_params *p) {
 }
 
 fgsf_status fgsf_agent_save(const fgsf_agent *agent, const fgsf_config *cfg, const char *path) {
+    FGSF_REQUIRE(agent);
     fgsf_archive *archive = NULL;
     fgsf_config own;
     char *json = NULL;
@@ -242,6 +246,7 @@ static fgsf_status read_config(const char *json, const char *path, fgsf_config *
 
 fgsf_status fgsf_agent_load(const char *path, const char *device, fgsf_config *cfg,
                             fgsf_agent **out) {
+    FGSF_REQUIRE(path && out);
     fgsf_archive *archive = NULL;
     fgsf_agent *agent = NULL;
     fgsf_config read;
@@ -265,6 +270,7 @@ fgsf_status fgsf_agent_load(const char *path, const char *device, fgsf_config *c
 // ---- Learners -------------------------------------------------------------------------------------
 
 fgsf_status fgsf_learner_save(const fgsf_learner *learner, const char *path) {
+    FGSF_REQUIRE(learner);
     fgsf_archive *archive = NULL;
     fgsf_config cfg;
     char *json = NULL;
@@ -286,6 +292,7 @@ fgsf_status fgsf_learner_save(const fgsf_learner *learner, const char *path) {
 }
 
 fgsf_status fgsf_learner_load(fgsf_learner *learner, const char *path) {
+    FGSF_REQUIRE(learner && path);
     fgsf_archive *archive = NULL;
     fgsf_config cfg;
     const char *json = NULL;
@@ -366,6 +373,7 @@ static double *allocate_buffer(const fgsf_trainer *t) {
 }
 
 fgsf_status fgsf_trainer_save(const fgsf_trainer *trainer, const char *path) {
+    FGSF_REQUIRE(trainer);
     fgsf_archive *archive = NULL;
     char *json = NULL;
     double *buffer = allocate_buffer(trainer);
@@ -402,6 +410,7 @@ static fgsf_status fill(fgsf_trainer *t, const fgsf_archive *archive, const char
 }
 
 fgsf_status fgsf_trainer_load(fgsf_trainer *t, const char *path) {
+    FGSF_REQUIRE(t && path);
     fgsf_archive *archive = NULL;
     fgsf_trainer *loaded = NULL;
     const char *json = NULL;

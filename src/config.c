@@ -9,6 +9,7 @@
 
 #include "config_table.h"
 #include "fgsf/env.h"
+#include "require.h"
 
 const fgsf_key *fgsf_config_keys(size_t *count) {
     if (count) *count = fgsf_key_count;
@@ -128,6 +129,7 @@ fgsf_status fgsf_config_resolve(const char *env, const char *preset, const char 
 }
 
 fgsf_status fgsf_config_learner(const fgsf_config *cfg, fgsf_learner_params *out) {
+    FGSF_REQUIRE(cfg && out);
     fgsf_learner_params params = cfg->learner;
     params.seed = cfg->seed;
     params.agent.num_tasks = (int)cfg->env.num_tasks;
@@ -141,6 +143,7 @@ fgsf_status fgsf_config_learner(const fgsf_config *cfg, fgsf_learner_params *out
 }
 
 fgsf_status fgsf_config_from_learner(const fgsf_learner_params *params, fgsf_config *out) {
+    FGSF_REQUIRE(params);
     const fgsf_network_def *def = params->agent.net.def;
     fgsf_status status = fgsf_config_resolve(NULL, "clean", "fg-sfrql", out);
     if (status != FGSF_OK) return status;

@@ -6,6 +6,7 @@
 
 #include "fgsf/bellman.h"
 #include "fgsf/device.h"
+#include "require.h"
 
 // Two batches: a device may have other kernels, and another precision, for the few rows of a small one.
 static const int batches[] = {32, 4};
@@ -71,6 +72,7 @@ static double compare(const double loss[2], const float *gradient, const float *
 }
 
 fgsf_status fgsf_device_check(fgsf_device *device, double limit, double *error) {
+    FGSF_REQUIRE(device);
     fgsf_network_shape shape = {.input = INPUT,
                                 .num_hidden = 2,
                                 .hidden = {64, 64},

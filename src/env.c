@@ -8,6 +8,7 @@
 
 #include "config_table.h"
 #include "registry.h"
+#include "require.h"
 
 static fgsf_registry registry = {.what = "environment"};
 
@@ -70,6 +71,7 @@ fgsf_status fgsf_env_require(const char *name, const fgsf_env_def **def) {
 // ---- Instances ----------------------------------------------------------------------------------
 
 fgsf_status fgsf_env_create(const fgsf_config *cfg, fgsf_env **out) {
+    FGSF_REQUIRE(cfg && out);
     const fgsf_env_def *def;
     fgsf_status status = fgsf_env_require(cfg->env.name, &def);
     if (status != FGSF_OK) return status;
@@ -102,10 +104,12 @@ void fgsf_env_free(fgsf_env *env) {
 }
 
 const fgsf_env_spec *fgsf_env_get_spec(const fgsf_env *env) {
+    if (!env) return NULL;
     return &env->spec;
 }
 
 fgsf_status fgsf_env_set_task(fgsf_env *env, int task) {
+    FGSF_REQUIRE(env);
     int count = env->spec.num_tasks + env->spec.num_heldout;
     if (task < 0 || task >= count) {
         return fgsf_fail(FGSF_ERR_INVALID, "%s: task %d is not in [0, %d)", env->def->name, task,
@@ -116,10 +120,12 @@ fgsf_status fgsf_env_set_task(fgsf_env *env, int task) {
 }
 
 fgsf_status fgsf_env_reset(fgsf_env *env, fgsf_rng *rng) {
+    FGSF_REQUIRE(env && rng);
     return env->def->reset(env, rng);
 }
 
 fgsf_status fgsf_env_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_result *out) {
+    FGSF_REQUIRE(env && rng && out);
     if (action < 0 || action >= env->spec.num_actions) {
         return fgsf_fail(FGSF_ERR_INVALID, "%s: action %d is not in [0, %d)", env->def->name,
                          action, env->spec.num_actions);
@@ -131,19 +137,23 @@ fgsf_status fgsf_env_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_re
 }
 
 void fgsf_env_observe(const fgsf_env *env, float *state) {
+    if (!(env && state)) return;
     env->def->encode(env, env->scratch);
     for (int i = 0; i < env->spec.state_size; i++) state[i] = (float)env->scratch[i];
 }
 
 void fgsf_env_observe_f64(const fgsf_env *env, double *state) {
+    if (!(env && state)) return;
     env->def->encode(env, state);
 }
 
 void fgsf_env_get_state(const fgsf_env *env, double *values) {
+    if (!(env && values)) return;
     env->def->get_state(env, values);
 }
 
 fgsf_status fgsf_env_set_state(fgsf_env *env, const double *values, int n) {
+    FGSF_REQUIRE(env);
     const fgsf_env_spec *spec = &env->spec;
     if (n != spec->raw_size && n != spec->full_size) {
         return fgsf_fail(FGSF_ERR_INVALID,
@@ -165,6 +175,12 @@ static bool task_reward(const void *env, int task, const double *phi, double *re
 }
 
 void fgsf_env_task(const fgsf_env *env, int task, double *w, fgsf_task *out) {
+    if (!(env && w && out)) return;
+    bool exists = task >= 0 && task < env->spec.num_tasks + env->spec.num_heldout;
+    if (!exists) {
+        *out = (fgsf_task){.task = task}; // about which nothing is known
+        return;
+    }
     *out = (fgsf_task){.reward = task_reward, .context = env, .task = task};
     if (env->def->task_weights(env, task, w)) out->w = w;
 }

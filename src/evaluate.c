@@ -180,7 +180,8 @@ fgsf_status fgsf_evaluate_task(fgsf_agent *agent, const fgsf_config *cfg, int ta
                                fgsf_eval_rows *out) {
     fgsf_env *env = NULL;
     scoring score = {.name = "learned"};
-    fgsf_status status = fgsf_env_create(cfg, &env);
+    fgsf_status status = check(agent, cfg && out ? out : NULL, 0.0);
+    if (status == FGSF_OK) status = fgsf_env_create(cfg, &env);
     if (status == FGSF_OK) status = run_task(agent, cfg, env, task, &score, 0.0, out);
     fgsf_env_free(env);
     return status;

@@ -1,5 +1,6 @@
 // Finite feature sets: exact ones are searched, bins are computed, prototypes grow.
 #include "fgsf/feature_set.h"
+#include "require.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -73,6 +74,7 @@ static fgsf_status create_prototypes(fgsf_feature_set *set, const fgsf_feature_s
 }
 
 fgsf_status fgsf_feature_set_create(const fgsf_feature_set_params *params, fgsf_feature_set **out) {
+    FGSF_REQUIRE(params && out);
     static fgsf_status (*const create[])(fgsf_feature_set *, const fgsf_feature_set_params *) = {
         [FGSF_XI_EXACT] = create_exact,
         [FGSF_XI_BINS] = create_bins,
@@ -102,14 +104,17 @@ void fgsf_feature_set_free(fgsf_feature_set *set) {
 }
 
 int fgsf_feature_set_size(const fgsf_feature_set *set) {
+    if (!set) return 0;
     return set->size;
 }
 
 int fgsf_feature_set_count(const fgsf_feature_set *set) {
+    if (!set) return 0;
     return set->count;
 }
 
 const float *fgsf_feature_set_members(const fgsf_feature_set *set) {
+    if (!set) return NULL;
     return set->members;
 }
 
@@ -133,6 +138,7 @@ static int nearest(const fgsf_feature_set *set, const float *phi, double *distan
 }
 
 int fgsf_feature_set_nearest(const fgsf_feature_set *set, const float *phi) {
+    if (!set) return 0;
     double distance;
     return nearest(set, phi, &distance);
 }
@@ -148,6 +154,7 @@ static int bin_of(const fgsf_feature_set *set, const float *phi) {
 }
 
 fgsf_status fgsf_feature_set_index(fgsf_feature_set *set, const float *phi, int *index) {
+    FGSF_REQUIRE(set && phi && index);
     for (int k = 0; k < set->num_features; k++) {
         if (!isfinite(phi[k])) {
             return fgsf_fail(FGSF_ERR_INVALID, "feature set: phi[%d] is %g, not a finite number", k,
@@ -175,6 +182,7 @@ fgsf_status fgsf_feature_set_index(fgsf_feature_set *set, const float *phi, int 
 }
 
 fgsf_status fgsf_feature_set_restore(fgsf_feature_set *set, const float *members, int count) {
+    FGSF_REQUIRE(set && (members || count == 0));
     size_t bytes = (size_t)set->num_features * sizeof *members;
     if (set->kind == FGSF_XI_PROTOTYPES) {
         if (count < 0 || count > set->size) {

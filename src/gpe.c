@@ -6,6 +6,7 @@
 
 #include "clones.h"
 #include "program.h"
+#include "require.h"
 
 #define MAX_PROGRAMS 1024
 
@@ -268,12 +269,14 @@ static fgsf_status check_call(const fgsf_gpe *gpe, const fgsf_network *net, int 
 
 fgsf_status fgsf_gpe_representation(fgsf_gpe *gpe, const fgsf_network *net, const float *s,
                                     int rows, float *x) {
+    FGSF_REQUIRE(gpe);
     fgsf_status status = check_call(gpe, net, 1, rows);
     return status == FGSF_OK ? forward(gpe, net, s, rows, num_outputs(gpe), false, x) : status;
 }
 
 fgsf_status fgsf_gpe_run_plain(fgsf_gpe *gpe, const fgsf_network *net, const float *rho,
                                int num_rho, const float *s, int rows, float *q) {
+    FGSF_REQUIRE(gpe);
     fgsf_status status = check_call(gpe, net, num_rho, rows);
     if (status == FGSF_OK) {
         status = fgsf_gpe_representation(gpe, net, s, rows, gpe->x);
@@ -297,6 +300,7 @@ fgsf_status fgsf_gpe_run_plain(fgsf_gpe *gpe, const fgsf_network *net, const flo
 
 fgsf_status fgsf_gpe_run(fgsf_gpe *gpe, const fgsf_network *net, const float *rho, int num_rho,
                          const float *s, int rows, float *q) {
+    FGSF_REQUIRE(gpe);
     if (num_rho >= gpe->shape.features || !gpe->width) { // folding would make nothing smaller
         return fgsf_gpe_run_plain(gpe, net, rho, num_rho, s, rows, q);
     }
@@ -309,5 +313,6 @@ fgsf_status fgsf_gpe_run(fgsf_gpe *gpe, const fgsf_network *net, const float *rh
 }
 
 double fgsf_gpe_flops(const fgsf_gpe *gpe) {
+    if (!gpe) return 0;
     return gpe->flops;
 }

@@ -21,6 +21,7 @@ static float tie_bar(const float *q, int n) {
 
 int fgsf_gpi_maximisers(const float *q, int num_policies, int num_actions, int max,
                         fgsf_choice *out) {
+    if (!q) return 0;
     int n = num_policies * num_actions, count = 0;
     float bar = tie_bar(q, n);
     for (int i = 0; i < n && count < max; i++) {
@@ -33,6 +34,7 @@ int fgsf_gpi_maximisers(const float *q, int num_policies, int num_actions, int m
 
 fgsf_choice fgsf_gpi_choose(const float *q, int num_policies, int num_actions, enum fgsf_tie tie,
                             fgsf_rng *rng) {
+    if (!q || num_policies < 1 || num_actions < 1) return (fgsf_choice){0};
     // Over (policy, action) in this order, the first maximum is the lexicographic choice.
     int n = num_policies * num_actions, i = first_maximum(q, n);
     if (tie == FGSF_TIE_RANDOM) {

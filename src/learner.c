@@ -10,6 +10,7 @@
 
 #include "learning.h"
 #include "program.h"
+#include "require.h"
 
 // ---- One update ---------------------------------------------------------------------------------
 
@@ -249,6 +250,7 @@ static fgsf_status check_task(const fgsf_learner *l, int task) {
 }
 
 fgsf_status fgsf_learner_learn(fgsf_learner *l, int task, fgsf_learned *out) {
+    FGSF_REQUIRE(l);
     fgsf_learned unused = {0};
     out = out ? out : &unused;
     fgsf_status status = check_task(l, task);
@@ -298,6 +300,7 @@ static fgsf_status check_experience(const fgsf_learner *l, const fgsf_experience
 
 // Reward model first, then the replay: the order of the authors' code.
 fgsf_status fgsf_learner_observe(fgsf_learner *l, const fgsf_experience *e) {
+    FGSF_REQUIRE(l && e);
     int event = -1;
     bool grown = false;
     fgsf_status status = check_experience(l, e);
@@ -326,6 +329,7 @@ fgsf_status fgsf_learner_observe(fgsf_learner *l, const fgsf_experience *e) {
 
 fgsf_status fgsf_learner_act(fgsf_learner *l, int task, const float *s, double epsilon,
                              int *action) {
+    FGSF_REQUIRE(l && s && action && epsilon >= 0.0 && epsilon <= 1.0);
     if (fgsf_rng_uniform(&l->explore_rng) < epsilon) {
         *action = (int)fgsf_rng_below(&l->explore_rng, (uint64_t)l->params.agent.num_actions);
         return FGSF_OK;
@@ -339,6 +343,7 @@ fgsf_status fgsf_learner_act(fgsf_learner *l, int task, const float *s, double e
 }
 
 void fgsf_learner_forget(fgsf_learner *l) {
+    if (!l) return;
     fgsf_replay_clear(l->replay);
 }
 
@@ -371,6 +376,7 @@ static fgsf_status add_training(fgsf_learner *l, int net) {
 }
 
 fgsf_status fgsf_learner_add_task(fgsf_learner *l) {
+    FGSF_REQUIRE(l);
     int k = l->agent->seen;
     if (k >= l->agent->num_policies) {
         bool shared_by_all = l->agent->num_policies < l->params.agent.num_tasks;
@@ -671,6 +677,7 @@ static fgsf_status create_parts(fgsf_learner *l) {
 }
 
 fgsf_status fgsf_learner_create(const fgsf_learner_params *params, fgsf_learner **out) {
+    FGSF_REQUIRE(params && out);
     fgsf_status status = check_params(params);
     if (status != FGSF_OK) {
         return status;
@@ -722,13 +729,16 @@ void fgsf_learner_free(fgsf_learner *l) {
 }
 
 fgsf_agent *fgsf_learner_agent(const fgsf_learner *l) {
+    if (!l) return NULL;
     return l->agent;
 }
 
 const fgsf_replay *fgsf_learner_replay(const fgsf_learner *l) {
+    if (!l) return NULL;
     return l->replay;
 }
 
 const fgsf_learner_params *fgsf_learner_get_params(const fgsf_learner *l) {
+    if (!l) return NULL;
     return &l->params;
 }

@@ -10,6 +10,7 @@
 #include "ggml-backend.h"
 #include "program.h"
 #include "registry.h"
+#include "require.h"
 
 #define BLOCK 16        // floats; every parameter starts on a cache line
 #define LIMIT (1 << 20) // of every size
@@ -58,6 +59,7 @@ int fgsf_shape_actions(const fgsf_network_shape *shape) {
 
 void fgsf_parameters_add(fgsf_parameters *out, const char *name, int rows, int columns,
                          enum fgsf_fill fill, int fan_in) {
+    if (!out) return;
     if (out->count >= FGSF_MAX_PARAMETERS || rows < 1 || columns < 1) {
         out->overflow = true;
         return;
@@ -70,6 +72,7 @@ void fgsf_parameters_add(fgsf_parameters *out, const char *name, int rows, int c
 }
 
 void fgsf_network_list(const fgsf_network_shape *shape, fgsf_parameters *out) {
+    if (!(shape && out)) return;
     memset(out, 0, sizeof *out);
     fgsf_shape_def(shape)->parameters(shape, out);
 }
@@ -131,12 +134,14 @@ fgsf_status fgsf_network_shape_check(const fgsf_network_shape *shape) {
 }
 
 size_t fgsf_network_flat_size(const fgsf_network_shape *shape) {
+    if (!shape) return 0;
     fgsf_parameters list;
     fgsf_network_list(shape, &list);
     return list.flat_size;
 }
 
 size_t fgsf_network_num_parameters(const fgsf_network_shape *shape) {
+    if (!shape) return 0;
     fgsf_parameters list;
     fgsf_network_list(shape, &list);
     size_t count = 0;
@@ -149,6 +154,7 @@ size_t fgsf_network_num_parameters(const fgsf_network_shape *shape) {
 // ---- Networks -----------------------------------------------------------------------------------
 
 fgsf_status fgsf_network_create(const fgsf_network_shape *shape, fgsf_network **out) {
+    FGSF_REQUIRE(out);
     fgsf_status status = fgsf_network_shape_check(shape);
     if (status != FGSF_OK) {
         return status;
@@ -214,6 +220,7 @@ static fgsf_parameter head_rows(const fgsf_network *net, int i, int *rows) {
 }
 
 void fgsf_network_init(fgsf_network *net, enum fgsf_init init, fgsf_rng *rng) {
+    if (!(net && rng)) return;
     float *data = fgsf_network_edit(net);
     const fgsf_parameters *list = &net->parameters;
     memset(data, 0, list->flat_size * sizeof(float));
@@ -227,6 +234,8 @@ void fgsf_network_init(fgsf_network *net, enum fgsf_init init, fgsf_rng *rng) {
 }
 
 void fgsf_network_init_head(fgsf_network *net, int head, enum fgsf_init init, fgsf_rng *rng) {
+    int heads = net && net->shape.heads > 0 ? net->shape.heads : 1;
+    if (!net || !rng || head < 0 || head >= heads) return;
     float *data = fgsf_network_edit(net);
     for (int i = fgsf_shape_head(&net->shape, &net->parameters); i < net->parameters.count; i++) {
         int rows;
@@ -236,6 +245,7 @@ void fgsf_network_init_head(fgsf_network *net, int head, enum fgsf_init init, fg
 }
 
 void fgsf_network_copy_head(fgsf_network *net, int head) {
+    if (!net || head < 1 || head >= net->shape.heads) return;
     float *data = fgsf_network_edit(net);
     for (int i = fgsf_shape_head(&net->shape, &net->parameters); i < net->parameters.count; i++) {
         int rows;
@@ -247,31 +257,38 @@ void fgsf_network_copy_head(fgsf_network *net, int head) {
 }
 
 const fgsf_network_shape *fgsf_network_get_shape(const fgsf_network *net) {
+    if (!net) return NULL;
     return &net->shape;
 }
 
 const fgsf_parameters *fgsf_network_get_parameters(const fgsf_network *net) {
+    if (!net) return NULL;
     return &net->parameters;
 }
 
 size_t fgsf_network_size(const fgsf_network *net) {
+    if (!net) return 0;
     return net->parameters.flat_size;
 }
 
 const float *fgsf_network_parameters(const fgsf_network *net) {
+    if (!net) return NULL;
     return net->data;
 }
 
 float *fgsf_network_edit(fgsf_network *net) {
+    if (!net) return NULL;
     net->version++;
     return net->data;
 }
 
 uint64_t fgsf_network_version(const fgsf_network *net) {
+    if (!net) return 0;
     return net->version;
 }
 
 fgsf_status fgsf_network_track(fgsf_network *net, const fgsf_network *source, float rate) {
+    FGSF_REQUIRE(net && source && rate >= 0.0f && rate <= 1.0f);
     fgsf_status status = fgsf_network_require(source, &net->shape, "the network to track");
     if (status != FGSF_OK) {
         return status;

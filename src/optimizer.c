@@ -6,6 +6,7 @@
 
 #include "clones.h"
 #include "denormals.h"
+#include "require.h"
 
 struct fgsf_optimizer {
     fgsf_optimizer_params params;
@@ -48,6 +49,7 @@ static fgsf_status check_params(const fgsf_optimizer_params *p) {
 
 fgsf_status fgsf_optimizer_create(const fgsf_optimizer_params *params, const fgsf_network *net,
                                   fgsf_optimizer **out) {
+    FGSF_REQUIRE(params && net && out);
     fgsf_status status = check_params(params);
     if (status != FGSF_OK) {
         return status;
@@ -136,6 +138,7 @@ static fgsf_status check_stretch(const fgsf_optimizer *opt, const fgsf_stretch *
 fgsf_status fgsf_optimizer_step_stretches(fgsf_optimizer *opt, fgsf_network *net,
                                           const float *gradient, const fgsf_stretch *stretches,
                                           int count, double *norm) {
+    FGSF_REQUIRE(opt && net && gradient && stretches);
     const fgsf_optimizer_params *p = &opt->params;
     if (fgsf_network_size(net) != opt->size) {
         return fgsf_fail(FGSF_ERR_INVALID, "the optimiser was made for a network of another shape");
@@ -172,18 +175,21 @@ fgsf_status fgsf_optimizer_step_stretches(fgsf_optimizer *opt, fgsf_network *net
 
 fgsf_status fgsf_optimizer_step(fgsf_optimizer *opt, fgsf_network *net, const float *gradient,
                                 double lr, double *norm) {
+    FGSF_REQUIRE(opt && net && gradient);
     fgsf_stretch all = {0, opt->size, lr};
     return fgsf_optimizer_step_stretches(opt, net, gradient, &all, 1, norm);
 }
 
 int64_t fgsf_optimizer_steps(const fgsf_optimizer *opt) {
+    if (!opt) return 0;
     return opt->steps;
 }
 
 void fgsf_optimizer_set_steps(fgsf_optimizer *opt, int64_t steps) {
-    opt->steps = steps;
+    if (opt && steps >= 0) opt->steps = steps;
 }
 
 float *fgsf_optimizer_moment(fgsf_optimizer *opt, int which) {
+    if (!opt) return NULL;
     return which == 0 || which == 1 ? opt->moments[which] : NULL;
 }

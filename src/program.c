@@ -13,6 +13,7 @@
 
 #define CHECKED_ROWS 3 // of the forward pass that is checked; any number above one
 #include "memory.h"
+#include "require.h"
 
 static void discard_log(enum ggml_log_level level, const char *text, void *userdata) {
     (void)level, (void)text, (void)userdata;
@@ -151,14 +152,17 @@ void fgsf_device_free(fgsf_device *device) {
 }
 
 const char *fgsf_device_description(const fgsf_device *device) {
+    if (!device) return NULL;
     return device->description;
 }
 
 const char *fgsf_device_fallbacks(const fgsf_device *device) {
+    if (!device) return NULL;
     return device->fallbacks;
 }
 
 fgsf_status fgsf_device_list(int i, char *name, size_t name_size, char *about, size_t about_size) {
+    FGSF_REQUIRE((name || name_size == 0) && (about || about_size == 0));
     static const char *const fixed[][2] = {
         {"auto", "CPU, matrix products by FGSF's kernels inside the graph (the default)"},
         {"cpu", "ggml's CPU backend alone"},

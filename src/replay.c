@@ -9,6 +9,7 @@
 
 #include "learning.h"
 #include "replay_index.h"
+#include "require.h"
 
 #define MAX_CAPACITY ((int64_t)1 << 30) // slots are 32-bit numbers in the index
 #define NUM_FIELDS 8
@@ -96,6 +97,7 @@ static fgsf_status reserve_fields(fgsf_replay *r) {
 }
 
 fgsf_status fgsf_replay_create(const fgsf_replay_params *params, fgsf_replay **out) {
+    FGSF_REQUIRE(params && out);
     fgsf_status status = check_params(params);
     if (status != FGSF_OK) return status;
     fgsf_replay *r = calloc(1, sizeof *r);
@@ -127,6 +129,7 @@ void fgsf_replay_free(fgsf_replay *replay) {
 }
 
 void fgsf_replay_clear(fgsf_replay *replay) {
+    if (!replay) return;
     fgsf_reserve_forget(replay->memory, replay->memory_size);
     if (replay->index) fgsf_replay_index_clear(replay->index);
     replay->count = replay->next = 0;
@@ -139,6 +142,7 @@ static bool all_finite(const float *x, size_t n) {
 }
 
 fgsf_status fgsf_replay_add(fgsf_replay *r, const fgsf_transition *t) {
+    FGSF_REQUIRE(r && t);
     size_t slot = (size_t)r->next;
     size_t states = (size_t)r->params.state_size, features = (size_t)r->params.num_features;
     if (!all_finite(t->s, states) || !all_finite(t->s_next, states) ||
@@ -163,15 +167,18 @@ fgsf_status fgsf_replay_add(fgsf_replay *r, const fgsf_transition *t) {
 }
 
 int64_t fgsf_replay_count(const fgsf_replay *replay) {
+    if (!replay) return 0;
     return replay->count;
 }
 
 int64_t fgsf_replay_last(const fgsf_replay *replay) {
+    if (!replay) return 0;
     if (replay->count == 0) return -1;
     return replay->next == 0 ? replay->params.capacity - 1 : replay->next - 1;
 }
 
 fgsf_transition fgsf_replay_at(const fgsf_replay *r, int64_t slot) {
+    if (!r || slot < 0 || slot >= fgsf_replay_count(r)) return (fgsf_transition){0};
     size_t i = (size_t)slot;
     size_t states = (size_t)r->params.state_size, features = (size_t)r->params.num_features;
     return (fgsf_transition){.s = r->s + i * states,
@@ -191,6 +198,7 @@ static void prefetch(const void *data, size_t size) {
 }
 
 void fgsf_replay_prefetch(const fgsf_replay *r, int64_t slot) {
+    if (!r) return;
     size_t i = (size_t)slot;
     size_t states = (size_t)r->params.state_size, features = (size_t)r->params.num_features;
     prefetch(r->s + i * states, states * sizeof(float));
@@ -210,16 +218,19 @@ void fgsf_replay_sample(const fgsf_replay *replay, fgsf_rng *rng, int n, int64_t
 }
 
 int64_t fgsf_replay_matching_count(const fgsf_replay *replay, int64_t slot) {
+    if (!replay || slot < 0 || slot >= fgsf_replay_count(replay)) return 0;
     return replay->index ? fgsf_replay_index_count(replay->index, (int32_t)slot) : 0;
 }
 
 int fgsf_replay_matching(fgsf_replay *replay, fgsf_rng *rng, int64_t slot, int n,
                          bool with_replacement, int64_t *slots) {
+    if (!replay || !rng || !slots || slot < 0 || slot >= fgsf_replay_count(replay)) return 0;
     if (!replay->index) return 0;
     return fgsf_replay_index_draw(replay->index, rng, (int32_t)slot, n, with_replacement, slots);
 }
 
 size_t fgsf_replay_bytes_per_transition(const fgsf_replay *replay) {
+    if (!replay) return 0;
     size_t index = replay->index ? fgsf_replay_index_bytes(replay->index) : 0;
     return transition_bytes(&replay->params) + index;
 }

@@ -8,6 +8,7 @@
 #include "fgsf/bellman.h"
 #include "fgsf/gpe.h"
 #include "fgsf/optimizer.h"
+#include "require.h"
 
 #define ROWS 64       // members that the MLP scores at once
 #define RLS_START 1e6 // the first covariance is this times I: little trust in the first weights
@@ -110,6 +111,7 @@ fgsf_reward_params fgsf_reward_default_params(int num_features) {
 
 fgsf_status fgsf_reward_create(const fgsf_reward_params *params, const fgsf_task *task,
                                fgsf_device *device, fgsf_rng *rng, fgsf_reward **out) {
+    FGSF_REQUIRE(params && rng && out);
     if (params->num_features < 1) {
         return fgsf_fail(FGSF_ERR_INVALID, "reward: %d features", params->num_features);
     }
@@ -200,6 +202,7 @@ static fgsf_status update_mlp(mlp *m, const float *phi, double r) {
 }
 
 fgsf_status fgsf_reward_update(fgsf_reward *reward, const float *phi, double r) {
+    FGSF_REQUIRE(reward && phi);
     switch (reward->model) {
     case FGSF_REWARD_KNOWN:
         return FGSF_OK;
@@ -232,6 +235,7 @@ static double known_reward(const fgsf_reward *reward, const float *phi) {
 }
 
 double fgsf_reward_predict(fgsf_reward *reward, const float *phi) {
+    if (!(reward && phi)) return 0;
     if (reward->model == FGSF_REWARD_KNOWN) return known_reward(reward, phi);
     if (reward->model != FGSF_REWARD_MLP) return dot(reward->w, phi, reward->d);
     const float one = 1.0f;
@@ -252,6 +256,7 @@ static fgsf_status mlp_rho(const mlp *m, const float *members, int count, int d,
 }
 
 fgsf_status fgsf_reward_rho(fgsf_reward *reward, const fgsf_feature_set *set, float *rho) {
+    FGSF_REQUIRE(reward && rho);
     int d = reward->d;
     if (!set) {
         if (reward->model == FGSF_REWARD_MLP ||
@@ -274,6 +279,7 @@ fgsf_status fgsf_reward_rho(fgsf_reward *reward, const fgsf_feature_set *set, fl
 }
 
 double fgsf_reward_error(const fgsf_reward *reward) {
+    if (!reward) return 0;
     if (!reward->linear || reward->model == FGSF_REWARD_MLP) return NAN;
     double difference = 0.0, norm = 0.0;
     for (int k = 0; k < reward->d; k++) {
@@ -288,6 +294,7 @@ double fgsf_reward_error(const fgsf_reward *reward) {
 
 // Linear models: w, and for RLS P. MLP: parameters, both moments, steps.
 size_t fgsf_reward_state_size(const fgsf_reward *reward) {
+    if (!reward) return 0;
     size_t d = (size_t)reward->d;
     switch (reward->model) {
     case FGSF_REWARD_KNOWN:
@@ -302,6 +309,7 @@ size_t fgsf_reward_state_size(const fgsf_reward *reward) {
 }
 
 void fgsf_reward_get_state(fgsf_reward *reward, double *values) {
+    if (!(reward && values)) return;
     size_t d = (size_t)reward->d, size = fgsf_reward_state_size(reward);
     if (reward->model == FGSF_REWARD_KNOWN) return;
     if (reward->model != FGSF_REWARD_MLP) {
@@ -319,6 +327,7 @@ void fgsf_reward_get_state(fgsf_reward *reward, double *values) {
 }
 
 void fgsf_reward_set_state(fgsf_reward *reward, const double *values) {
+    if (!(reward && values)) return;
     size_t d = (size_t)reward->d, size = fgsf_reward_state_size(reward);
     if (reward->model == FGSF_REWARD_KNOWN) return;
     if (reward->model != FGSF_REWARD_MLP) {
@@ -367,9 +376,15 @@ static void solve(const double *l, int d, double *x) {
 fgsf_status fgsf_reward_ridge(const float *phi, const double *r, int n, int num_features,
                               double lambda, double *w, double *rmse) {
     int d = num_features;
-    if (n < 1 || d < 1 || !(lambda >= 0.0)) {
+    FGSF_REQUIRE(phi && r && w);
+    if (n < 1 || d < 1 || !(lambda >= 0.0 && isfinite(lambda))) {
         return fgsf_fail(FGSF_ERR_INVALID, "ridge: %d rows of %d features with lambda %g", n, d,
                          lambda);
+    }
+    for (size_t i = 0; i < (size_t)n * (size_t)d; i++) {
+        if (!isfinite(phi[i]) || !isfinite(r[i / (size_t)d])) {
+            return fgsf_fail(FGSF_ERR_INVALID, "ridge: row %zu is not finite", i / (size_t)d);
+        }
     }
     double *a = calloc((size_t)d * (size_t)(d + 1), sizeof *a);
     if (!a) return fgsf_fail(FGSF_ERR_MEMORY, "ridge: no memory for %d features", d);

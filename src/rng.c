@@ -25,6 +25,7 @@ fgsf_rng fgsf_rng_make(uint64_t seed, uint64_t stream) {
 }
 
 uint64_t fgsf_rng_bits(fgsf_rng *rng) {
+    if (!rng) return 0;
     uint64_t *s = rng->s;
     uint64_t result = rotate_left(s[1] * 5, 7) * 9;
     uint64_t t = s[1] << 17;
@@ -42,6 +43,7 @@ double fgsf_rng_uniform(fgsf_rng *rng) {
 }
 
 uint64_t fgsf_rng_below(fgsf_rng *rng, uint64_t n) {
+    if (!rng || n == 0) return 0;
     uint64_t threshold = -n % n; // the 2^64 mod n lowest values would be drawn once too often
     uint64_t x;
     do {

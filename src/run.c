@@ -17,6 +17,7 @@
 #include "config_table.h"
 #include "fgsf/version.h"
 #include "io.h"
+#include "require.h"
 
 #define MAX_RECORD ((size_t)1 << 20)
 
@@ -62,6 +63,7 @@ static fgsf_status family_directory(const fgsf_run_id *id, char *path, size_t si
 }
 
 fgsf_status fgsf_run_directory(const fgsf_run_id *id, char *path, size_t size) {
+    FGSF_REQUIRE(path);
     char family[FGSF_PATH], seed[40];
     fgsf_status status = family_directory(id, family, sizeof family);
     if (status != FGSF_OK) return status;
@@ -70,6 +72,7 @@ fgsf_status fgsf_run_directory(const fgsf_run_id *id, char *path, size_t size) {
 }
 
 fgsf_status fgsf_run_path(const fgsf_run *run, const char *name, char *path, size_t size) {
+    FGSF_REQUIRE(run && name && path);
     return fgsf_path_join(run->directory, name, path, size);
 }
 
@@ -284,12 +287,14 @@ static void set_progress(fgsf_run *run, const fgsf_run_progress *progress) {
 }
 
 fgsf_status fgsf_run_update(fgsf_run *run, const fgsf_run_progress *progress) {
+    FGSF_REQUIRE(run);
     set_progress(run, progress);
     return write_record(run);
 }
 
 fgsf_status fgsf_run_finish(fgsf_run *run, fgsf_run_status status,
                             const fgsf_run_progress *progress, const char *message) {
+    FGSF_REQUIRE(run);
     set_progress(run, progress);
     run->record.status = status;
     snprintf(run->record.message, sizeof run->record.message, "%s", message ? message : "");
@@ -317,6 +322,7 @@ static fgsf_status compare_config(const char *directory, const fgsf_config *cfg)
 }
 
 fgsf_status fgsf_run_check(const fgsf_run_id *id, const fgsf_config *cfg) {
+    FGSF_REQUIRE(cfg);
     char family[FGSF_PATH], directory[FGSF_PATH], record[FGSF_PATH];
     fgsf_status status = family_directory(id, family, sizeof family);
     if (status != FGSF_OK) return status;
@@ -367,6 +373,7 @@ static bool is_locked(const char *directory) {
 }
 
 fgsf_status fgsf_run_look(const fgsf_run_id *id, fgsf_run_found *found) {
+    FGSF_REQUIRE(found);
     char directory[FGSF_PATH], path[FGSF_PATH];
     fgsf_run_record record;
     fgsf_status status = fgsf_run_directory(id, directory, sizeof directory);

@@ -17,6 +17,7 @@
 
 #include "io.h"
 #include "number.h"
+#include "require.h"
 
 #define MAX_ROW 4096
 
@@ -181,6 +182,7 @@ fgsf_status fgsf_csv_open(fgsf_run *run, const char *name, const char *header, i
 }
 
 fgsf_status fgsf_csv_row(fgsf_csv *csv, const char *format, ...) {
+    FGSF_REQUIRE(csv && format);
     char line[MAX_ROW];
     va_list args;
     locale_t before = fgsf_number_begin();
@@ -199,6 +201,7 @@ fgsf_status fgsf_csv_row(fgsf_csv *csv, const char *format, ...) {
 }
 
 fgsf_status fgsf_csv_sync(fgsf_csv *csv) {
+    FGSF_REQUIRE(csv);
     struct stat ours, there;
     fgsf_run_file *record = csv->record;
     if (fflush(csv->file) != 0 || ferror(csv->file)) return csv_error(csv->path, "write");
@@ -228,6 +231,7 @@ fgsf_status fgsf_csv_close(fgsf_csv *csv) {
 // ---- Verifying -----------------------------------------------------------------------------------
 
 fgsf_status fgsf_run_verify(const char *directory, const fgsf_run_record *record) {
+    FGSF_REQUIRE(directory && record);
     bool finished = record->status == FGSF_RUN_DONE || record->status == FGSF_RUN_DIVERGED;
     for (int i = 0; finished && i < FGSF_RUN_FILES; i++) {
         char path[FGSF_PATH], *text = NULL;

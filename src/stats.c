@@ -1,6 +1,7 @@
 // Statistics over training seeds. Every interval goes through one bootstrap routine that draws
 // whole seeds with replacement and evaluates a statistic on the drawn rows.
 #include "fgsf/stats.h"
+#include "require.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -80,6 +81,7 @@ static double quantile_of_sorted(const double *x, size_t n, double q) {
 }
 
 fgsf_status fgsf_stats_mean(const double *x, size_t n, double *out) {
+    FGSF_REQUIRE(out);
     fgsf_status status = check_values("x", x, n);
     if (status == FGSF_OK) *out = mean_of(x, n);
     return status;
@@ -98,6 +100,7 @@ static fgsf_status sorted_copy(const double *x, size_t n, double **out) {
 }
 
 fgsf_status fgsf_stats_iqm(const double *x, size_t n, double *out) {
+    FGSF_REQUIRE(out);
     double *sorted = NULL;
     fgsf_status status = sorted_copy(x, n, &sorted);
     if (status == FGSF_OK) *out = iqm_of_sorted(sorted, n);
@@ -106,6 +109,7 @@ fgsf_status fgsf_stats_iqm(const double *x, size_t n, double *out) {
 }
 
 fgsf_status fgsf_stats_quantile(const double *x, size_t n, double q, double *out) {
+    FGSF_REQUIRE(out);
     if (!(q >= 0.0 && q <= 1.0)) {
         return fgsf_fail(FGSF_ERR_INVALID, "stats: quantile %g is not in [0, 1]", q);
     }
@@ -199,18 +203,21 @@ static double above_statistic(double *x, size_t rows, size_t tasks, const void *
 fgsf_status fgsf_stats_mean_interval(const fgsf_stats_scores *scores,
                                      const fgsf_stats_bootstrap_params *params, fgsf_rng *rng,
                                      fgsf_stats_interval *out) {
+    FGSF_REQUIRE(out);
     return bootstrap(scores, mean_statistic, NULL, params, rng, out);
 }
 
 fgsf_status fgsf_stats_iqm_interval(const fgsf_stats_scores *scores,
                                     const fgsf_stats_bootstrap_params *params, fgsf_rng *rng,
                                     fgsf_stats_interval *out) {
+    FGSF_REQUIRE(out);
     return bootstrap(scores, iqm_statistic, NULL, params, rng, out);
 }
 
 fgsf_status fgsf_stats_profile(const fgsf_stats_scores *scores, const double *tau, size_t n,
                                const fgsf_stats_bootstrap_params *params, fgsf_rng *rng,
                                fgsf_stats_interval *out) {
+    FGSF_REQUIRE(out);
     fgsf_status status = check_scores("scores", scores);
     if (status == FGSF_OK) status = check_values("tau", tau, n);
     if (status == FGSF_OK) status = check_bootstrap(params, rng);
@@ -248,6 +255,7 @@ static double improvement_of(const double *a, size_t a_seeds, const double *b, s
 fgsf_status fgsf_stats_improvement(const fgsf_stats_scores *a, const fgsf_stats_scores *b,
                                    const fgsf_stats_bootstrap_params *params, fgsf_rng *rng,
                                    fgsf_stats_interval *out) {
+    FGSF_REQUIRE(out);
     fgsf_status status = check_scores("a", a);
     if (status == FGSF_OK) status = check_scores("b", b);
     if (status == FGSF_OK) status = check_bootstrap(params, rng);
@@ -334,6 +342,7 @@ static fgsf_status signed_rank(double *d, size_t n, fgsf_stats_wilcoxon_result *
 
 fgsf_status fgsf_stats_wilcoxon(const double *a, const double *b, size_t n,
                                 fgsf_stats_wilcoxon_result *out) {
+    FGSF_REQUIRE(out);
     fgsf_status status = check_values("a", a, n);
     if (status == FGSF_OK) status = check_values("b", b, n);
     if (status != FGSF_OK) return status;

@@ -50,7 +50,7 @@ fgsf_status fgsf_fail(fgsf_status status, const char *format, ...) {
     va_list args;
     locale_t before = fgsf_number_begin();
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    vsnprintf(message, sizeof message, format ? format : "no message", args);
     va_end(args);
     fgsf_number_end(before);
     clean(message);

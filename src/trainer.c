@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "trainer_internal.h"
+#include "require.h"
 
 static bool is_sequential(const fgsf_config *cfg) {
     return cfg->tasks.schedule == FGSF_SEQUENTIAL;
@@ -98,6 +99,7 @@ static fgsf_status create_parts(fgsf_trainer *t) {
 }
 
 fgsf_status fgsf_trainer_create(const fgsf_config *cfg, fgsf_trainer **out) {
+    FGSF_REQUIRE(out);
     fgsf_status status = fgsf_config_validate(cfg);
     if (status != FGSF_OK) {
         return status;
@@ -240,6 +242,7 @@ static double exploration(const fgsf_trainer *t) {
 }
 
 fgsf_status fgsf_trainer_step(fgsf_trainer *t) {
+    FGSF_REQUIRE(t);
     if (fgsf_trainer_done(t)) {
         return fgsf_fail(FGSF_ERR_INVALID, "the run is complete after %lld steps",
                          (long long)t->step);
@@ -276,12 +279,14 @@ fgsf_status fgsf_trainer_step(fgsf_trainer *t) {
 }
 
 bool fgsf_trainer_done(const fgsf_trainer *t) {
+    if (!t) return false;
     return t->step >= t->total_steps;
 }
 
 // --- what can be asked --------------------------------------------------------------------------
 
 bool fgsf_trainer_log(fgsf_trainer *t, fgsf_log_row *row) {
+    if (!t) return false;
     if (!t->log_due) {
         return false;
     }
@@ -307,6 +312,7 @@ bool fgsf_trainer_log(fgsf_trainer *t, fgsf_log_row *row) {
 }
 
 fgsf_progress fgsf_trainer_progress(const fgsf_trainer *t) {
+    if (!t) return (fgsf_progress){0};
     return (fgsf_progress){.step = t->step,
                            .total_steps = t->total_steps,
                            .task = t->task,
@@ -317,22 +323,28 @@ fgsf_progress fgsf_trainer_progress(const fgsf_trainer *t) {
 }
 
 fgsf_agent *fgsf_trainer_agent(const fgsf_trainer *t) {
+    if (!t) return NULL;
     return t->agent;
 }
 
 fgsf_learner *fgsf_trainer_learner(const fgsf_trainer *t) {
+    if (!t) return NULL;
     return t->learner;
 }
 
 const fgsf_replay *fgsf_trainer_replay(const fgsf_trainer *t) {
+    if (!t) return NULL;
     return t->learner->replay;
 }
 
 fgsf_env *fgsf_trainer_env(const fgsf_trainer *t, int task) {
+    if (!t) return NULL;
     return task >= 0 && task < t->spec.num_tasks ? t->envs[task] : NULL;
 }
 
 fgsf_status fgsf_trainer_prefill(fgsf_trainer *t, int task, int64_t transitions) {
+    FGSF_REQUIRE(t);
+    FGSF_REQUIRE(transitions >= 0 && transitions <= t->cfg.learner.buffer_capacity);
     if (task < 0 || task >= t->spec.num_tasks) {
         return fgsf_fail(FGSF_ERR_INVALID, "task: %d is not in [0, %d)", task, t->spec.num_tasks);
     }

@@ -9,6 +9,11 @@
 // message is kept per thread, names the key, the value and the file where there are any, is one line
 // without control characters, and stays valid until the same thread's next failing call. The library
 // itself never prints or exits.
+//
+// Wrong arguments, in every function of the library: a pointer that is NULL where the header does not
+// say it may be, a number out of its range, a NaN, an object of another shape. A call with a status
+// returns FGSF_ERR_INVALID; one without does nothing and returns 0, false, NULL or zeros. What only the
+// caller can know is up to the caller: that a pointer is valid, and how long an array is.
 #ifndef FGSF_STATUS_H
 #define FGSF_STATUS_H
 
