@@ -39,6 +39,20 @@ rm -rf out
 "$bin/four_rooms" "${tiny[@]}" --set train.steps_per_task=200 >log 2>&1 || { cat log; exit 1; }
 look done out/index.html
 
+# ---- a thousand runs ------------------------------------------------------------------------------
+
+for seed in $(seq 10 1009); do
+    run=many/four_rooms/sfrql/seed-$seed
+    mkdir -p "$run"
+    cp out/four_rooms/sfrql/seed-0/*.csv "$run"
+    sed "s/^\"seed\": 0,/\"seed\": $seed,/; s/\"seed\": 0/\"seed\": $seed/" \
+        out/four_rooms/sfrql/seed-0/run.json >"$run/run.json"
+done
+PATH=/nowhere "$bin/four_rooms" "${tiny[@]}" --methods sfrql --seeds 1 --out many \
+    --set train.steps_per_task=200 >log 2>&1 || { cat log; exit 1; }
+[ "$(stat -c %s many/index.html)" -lt 3000000 ] || { ls -l many/index.html; exit 1; }
+look many many/index.html
+
 # ---- hostile text --------------------------------------------------------------------------------
 
 bad='<img src=x onerror=pwned=1>'

@@ -38,6 +38,15 @@ try {
     need(judged[judged[1].worth >= judged[0].worth ? 1 : 0].goal, "the better side does not reach the goal");
     if (shots) await page.shot(shots);
 
+    // Every gradient that the library has can be chosen by its name.
+    const kinds = await page.run("[...document.querySelectorAll('#left select option')].map((o) => o.value)");
+    need(kinds.includes("semi") && kinds.includes("full") && kinds.includes("mix"), `gradients: ${kinds}`);
+    for (const kind of kinds) {
+        await page.run(`(() => { const select = document.querySelector('#left select'); select.value = '${kind}'; select.onchange(); })()`);
+        await page.until("sides[0].progress?.step > 100 || document.getElementById('error').textContent", 60);
+        need(await page.run("document.getElementById('error').textContent") === "", `${kind}: ${await page.run("document.getElementById('error').textContent")}`);
+    }
+
     // A map without a goal is refused with the library's own words; a new wall starts again.
     await page.run("state.map[0][8] = '.'; startAll()");
     await page.until("document.getElementById('error').textContent.includes('goal')", 10);

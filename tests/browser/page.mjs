@@ -45,7 +45,9 @@ const steps = {
         const page = await browser.open(url);
         await page.until("chart");
         const took = await page.run("(() => { const t = performance.now(); sweep = readSweep(document.getElementById('data').textContent); showAll(); return performance.now() - t; })()");
-        console.log(`${await page.run("sweep.runs.length")} runs drawn in ${took.toFixed(0)} ms`);
+        need(await page.run("sweep.runs.length === 1001 && sweep.runs.every((r) => r.state === 'done')"), "runs are missing");
+        need(await page.run("document.querySelectorAll('.squares a').length === 1001 && document.querySelectorAll('#runs tbody tr').length < 100"), "not readable at once");
+        console.log(`1001 runs drawn in ${took.toFixed(0)} ms`);
         need(took < 2000, "drawing takes too long");
         return page;
     },
