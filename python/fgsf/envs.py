@@ -50,7 +50,8 @@ class Env(_Base):
         known = {"slip": "env.slip"}
         self.config.update({known.get(k, k): v for k, v in settings.items()})
         lib.fgsf_env_create(self.config.memory, byref(self._handle))
-        self.sizes = EnvSpec.from_address(lib.fgsf_env_get_spec(self._handle))
+        self.sizes = EnvSpec.from_buffer_copy(
+            EnvSpec.from_address(lib.fgsf_env_get_spec(self._handle)))
         lib.fgsf_env_set_task(self._handle, task)
         self._rng: Optional[Rng] = None
         self._step, self._state = StepResult(), np.empty(self.sizes.state_size)
@@ -71,6 +72,8 @@ class Env(_Base):
     def reset(self, *, seed: Optional[int] = None,
               options: Optional[Dict[str, Any]] = None) -> Tuple[np.ndarray, Dict[str, Any]]:
         """Starts an episode; options={"task": k} changes the task, {"state": x} the raw state."""
+        if not self._handle:
+            raise Error("the environment is closed")
         if gymnasium:
             super().reset(seed=seed)
         if seed is None and self._rng is None:
@@ -103,6 +106,8 @@ class Env(_Base):
     @property
     def state(self) -> np.ndarray:
         """The full raw state, for options={"state": x}."""
+        if not self._handle:
+            raise Error("the environment is closed")
         state = np.empty(self.sizes.full_size)
         lib.fgsf_env_get_state(self._handle, pointer(state))
         return state
@@ -111,7 +116,7 @@ class Env(_Base):
         """Frees the instance; more than once is fine."""
         if getattr(self, "_handle", None):
             lib.fgsf_env_free(self._handle)
-            self._handle = None
+            self._handle = self._rng = None
 
     def __del__(self) -> None:
         self.close()
@@ -180,6 +185,8 @@ class VectorEnv(_VectorBase):
     def reset(self, *, seed: Any = None,
               options: Optional[Dict[str, Any]] = None) -> Tuple[np.ndarray, Dict[str, Any]]:
         """Starts an episode in every instance; instance i has seed + i, or the i-th of a list."""
+        if not self._envs:
+            raise Error("the environments are closed")
         if seed is None and not self._seeded:
             seed = int(np.random.default_rng().integers(2**52))
         if seed is not None:
@@ -204,6 +211,7 @@ class VectorEnv(_VectorBase):
         """Frees every instance."""
         for env in self._envs:
             env.close()
+        self._envs, self._seeded = [], False
 
 
 def vector_env(name: str, num_envs: int, **arguments: Any) -> VectorEnv:

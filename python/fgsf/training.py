@@ -268,6 +268,7 @@ class _Session:
             total, length = total + reward, length + 1
             loss, updates = loss + learned.loss, updates + learned.task_updates
             self.log.seconds = spent + time.perf_counter() - started
+            self.log.env_seconds = loop.seconds
             if terminated or truncated:
                 self.log.rows.append({
                     "step": self.step, "task": task, "episode": len(self.log.rows),
@@ -283,7 +284,6 @@ class _Session:
                 bar.update(1)
             if self.out is not None and self.step % checkpoint == 0 and self.step < self.total:
                 self.save()
-        self.log.env_seconds = loop.seconds
 
 
 def evaluate(agent: Agent, env: Any, episodes: int = 20, task: int = 0,

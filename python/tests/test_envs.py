@@ -50,6 +50,19 @@ def test_the_state_can_be_set_and_the_task_changed():
         env.step(4)
 
 
+def test_what_is_closed_says_so():
+    env, many = fgsf.Env("four_rooms"), fgsf.vector_env("four_rooms", 2)
+    for each in (env, many):
+        each.reset(seed=0)
+        each.close()
+        each.close()
+        with pytest.raises(fgsf.Error, match="closed"):
+            each.reset(seed=0)
+        with pytest.raises(fgsf.Error, match="before reset"):
+            each.step(0 if each is env else [0, 0])
+    assert env.sizes.num_actions == 4
+
+
 @pytest.mark.filterwarnings("ignore:.*Box observation space")
 @pytest.mark.parametrize("id", NAMES)
 def test_gymnasium_check_env(id):
