@@ -8,7 +8,6 @@
 #include "fgsf/evaluate.h"
 #include "four_rooms.h"
 #include "jobs.h"
-#include "number.h"
 
 #define EPISODES 3 // trajectories per task
 #define HORIZON 200
@@ -37,17 +36,20 @@ static fgsf_status act(view *v, int task, fgsf_rng *rng, fgsf_choice *choice, fl
     return status;
 }
 
-// What lies in a cell (start, goal or a type of object), and what entering it pays in this task.
-static void describe_cell(const fgsf_four_rooms *model, int cell, const double *w, char *out,
-                          size_t size) {
-    int kind = model->kind[cell];
+// One row: the choice in a cell, what lies there (start, goal or a type of object), and what entering
+// it pays in this task.
+static fgsf_status map_cell(view *v, int task, int cell, const fgsf_choice *choice, float value,
+                            const double *w) {
+    const fgsf_four_rooms *m = fgsf_four_rooms_model(v->env);
+    int row = m->row[cell], col = m->col[cell], kind = m->kind[cell];
     if (kind == 0) {
-        fgsf_number_format(out, size, "%s,", cell == model->start ? "start" : "");
-    } else if (kind > model->num_types) {
-        fgsf_number_format(out, size, "goal,%g", w[kind - 1]);
-    } else {
-        fgsf_number_format(out, size, "%d,%g", kind, w[kind - 1]);
+        return fgsf_csv_row(v->csv, "%d,%d,%d,%d,%d,%.6g,%s,", task, row, col, choice->action,
+                            choice->policy, (double)value, cell == m->start ? "start" : "");
     }
+    char name[16] = "goal";
+    if (kind <= m->num_types) snprintf(name, sizeof name, "%d", kind);
+    return fgsf_csv_row(v->csv, "%d,%d,%d,%d,%d,%.6g,%s,%g", task, row, col, choice->action,
+                        choice->policy, (double)value, name, w[kind - 1]);
 }
 
 // The greedy action in every free cell, with all objects still there.
@@ -58,20 +60,14 @@ static fgsf_status map_task(view *v, int task) {
     v->env->def->task_weights(v->env, task, w);
     fgsf_status status = fgsf_env_set_task(v->env, task);
     for (int cell = 0; cell < model->num_cells && status == FGSF_OK; cell++) {
-        int row = model->row[cell], col = model->col[cell];
         fgsf_choice choice;
         float value;
         memset(v->raw, 0, (size_t)v->env->spec.raw_size * sizeof(double));
-        v->raw[0] = row;
-        v->raw[1] = col;
+        v->raw[0] = model->row[cell];
+        v->raw[1] = model->col[cell];
         status = fgsf_env_set_state(v->env, v->raw, v->env->spec.raw_size);
         if (status == FGSF_OK) status = act(v, task, &rng, &choice, &value);
-        if (status == FGSF_OK) {
-            char mark[64];
-            describe_cell(model, cell, w, mark, sizeof mark);
-            status = fgsf_csv_row(v->csv, "%d,%d,%d,%d,%d,%.6g,%s", task, row, col, choice.action,
-                                  choice.policy, (double)value, mark);
-        }
+        if (status == FGSF_OK) status = map_cell(v, task, cell, &choice, value, w);
     }
     return status;
 }
@@ -83,13 +79,14 @@ static fgsf_status trace_episode(view *v, int task, int episode) {
     fgsf_step_result result = {0};
     for (int t = 0; t <= HORIZON && status == FGSF_OK; t++) {
         double x, y;
-        char goal[64] = ",";
         v->env->def->position(v->env, &x, &y);
         if (strcmp(v->env->def->name, "point_maze") == 0) { // its raw state: x y vx vy gx gy
             fgsf_env_get_state(v->env, v->raw);
-            fgsf_number_format(goal, sizeof goal, "%.6g,%.6g", v->raw[4], v->raw[5]);
+            status = fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g,%.6g,%.6g", task, episode, t, x, y,
+                                  v->raw[4], v->raw[5]);
+        } else {
+            status = fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g,,", task, episode, t, x, y);
         }
-        status = fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g,%s", task, episode, t, x, y, goal);
         fgsf_choice choice;
         float value;
         if (result.terminal) {
