@@ -80,7 +80,7 @@ function write(at, value, refused,    i, text) {
     print ")"
 }
 
-/FGSF_API/ {
+!/^ *\/\// && /FGSF_API/ {
     declaration = $0
     sub(/^.*FGSF_API /, "", declaration)
     gsub(/[ \t\n]+/, " ", declaration)
