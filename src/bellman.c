@@ -667,8 +667,9 @@ static bool all_finite(const float *x, size_t count) {
 // ReLU makes a zero of NaN, so that a loss would not show it.
 static fgsf_status check_states(const fgsf_bellman_params *p, const fgsf_batch *batch) {
     size_t input = (size_t)p->shape.input, samples = (size_t)p->samples;
-    bool finite = all_finite(batch->s, (size_t)batch->pairs * input);
-    for (int b = 0; b < batch->pairs && finite; b++) {
+    size_t rows = (size_t)(batch->state ? batch->states : batch->pairs);
+    bool finite = all_finite(batch->s, rows * input);
+    for (int b = 0; (size_t)b < rows && finite; b++) {
         size_t count = batch->present ? (size_t)batch->present[b] : samples;
         finite = all_finite(batch->s_next + (size_t)b * samples * input, count * input);
     }
