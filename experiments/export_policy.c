@@ -209,9 +209,15 @@ static bool read_arguments(int argc, char **argv, job *j) {
 }
 
 int main(int argc, char **argv) {
+    static const char usage[] = "usage: export_policy POLICY.gguf -o policy.h [--cases N]";
     job j = {0};
+    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        puts(usage);
+        return fflush(stdout) == 0 ? 0
+                                   : (fgsf_say("export_policy: the help could not be written"), 1);
+    }
     if (!read_arguments(argc, argv, &j)) {
-        fgsf_say("usage: export_policy POLICY.gguf -o policy.h [--cases N]");
+        fgsf_say("%s", usage);
         return 2;
     }
     fgsf_status status = fgsf_agent_load(j.policy, NULL, NULL, &j.agent);

@@ -346,7 +346,7 @@ fgsf_status fgsf_agent_features(fgsf_agent *agent, int task, int policy, const f
 
 fgsf_status fgsf_agent_act(fgsf_agent *agent, int task, const float *rho, const float *state,
                            fgsf_rng *rng, fgsf_choice *choice) {
-    FGSF_REQUIRE(agent && state && rng && choice);
+    FGSF_REQUIRE(agent && state && choice && (rng || agent->params.tie != FGSF_TIE_RANDOM));
     int count, first;
     fgsf_status status = fgsf_agent_q(agent, task, rho, state, agent->values, &count);
     if (status == FGSF_OK) {

@@ -20,7 +20,7 @@ for library in $(find "$work/prefix" -name '*.so'); do
 done
 
 mkdir "$work/bin" # a PATH without gnuplot
-for tool in bash sh rm cp mkdir cat sed grep; do ln -s "$(command -v $tool)" "$work/bin"; done
+for tool in bash sh rm cp mkdir cat sed grep ls wc sort head tail awk find mv touch chmod; do ln -s "$(command -v $tool)" "$work/bin"; done
 ctest=$(command -v ctest)
 PATH=$work/bin quietly "$ctest" --test-dir "$build" --output-on-failure --no-tests=error \
     -R '^(test_|fuzz_)' -E '^test_(resume|learning|memory|trainer_allocation)$'

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 tensor='export status version rng device network bellman gpe gpi optimizer product program lower
-    registry denormals clones memory product_tiles network_mlp device_check number'
+    registry denormals clones memory require product_tiles network_mlp device_check number'
 learning='replay reward feature_set agent learner learning walk replay_index learner_batch
     learner_choose learner_walk'
 study='key env envs config trainer evaluate archive run stats config_table config_value config_check

@@ -41,7 +41,8 @@ class LearnedStruct(Structure):
 class Batch(Structure):
     _fields_ = [("pairs", c_int), ("s", c_void_p), ("a", c_void_p), ("y", c_void_p),
                 ("s_next", c_void_p), ("a_next", c_void_p), ("discount", c_void_p),
-                ("weight", c_void_p), ("present", c_void_p), ("denominator", c_double)]
+                ("weight", c_void_p), ("present", c_void_p), ("denominator", c_double),
+                ("state", c_void_p), ("states", c_int)]
 
 
 class EnvSpec(Structure):

@@ -7,7 +7,7 @@
 BEGIN {
     RS = ";"
     # Pointers that may be NULL, as the headers say.
-    n = split("fgsf_device_open.name fgsf_device_check.error fgsf_agent_q.rho fgsf_agent_act.rho " \
+    n = split("fgsf_device_open.name fgsf_device_check.error fgsf_agent_q.rho fgsf_agent_act.rho fgsf_agent_act.rng " \
               "fgsf_bellman_run.other fgsf_run_update.progress fgsf_run_finish.progress " \
               "fgsf_run_finish.message fgsf_csv_close.csv fgsf_config_resolve.env " \
               "fgsf_config_set.source fgsf_config_parse.source fgsf_learner_learn.out " \
