@@ -1,6 +1,6 @@
 # Finds ggml and cJSON for the target fgsf_dependencies, MuJoCo for fgsf_env_dependencies, OpenBLAS for
 # fgsf_blas and MPI, both for drivers and tests alone.
-# Sets, for the installed package: FGSF_GGML_ARCHIVES and FGSF_GGML_NAMES (the static archives to
+# Sets FGSF_GGML_INCLUDE_DIR, and for the installed package: FGSF_GGML_ARCHIVES and FGSF_GGML_NAMES (the static archives to
 # install, in link order), FGSF_GGML_LINK (flags for fgsf.pc when ggml is the system's),
 # FGSF_SYSTEM_LIBRARIES (names for -l) and FGSF_PACKAGE_DEPENDENCIES (find_dependency arguments).
 
@@ -45,7 +45,9 @@ if(FGSF_GGML_SOURCE_DIR)
     set(CMAKE_POSITION_INDEPENDENT_CODE ON)
     add_subdirectory("${FGSF_GGML_SOURCE_DIR}" ggml EXCLUDE_FROM_ALL)
     unset(CMAKE_POSITION_INDEPENDENT_CODE)
-    target_include_directories(fgsf_dependencies SYSTEM INTERFACE "${FGSF_GGML_SOURCE_DIR}/include")
+    set(FGSF_GGML_INCLUDE_DIR "${FGSF_GGML_SOURCE_DIR}/include")
+    target_include_directories(fgsf_dependencies SYSTEM INTERFACE "${FGSF_GGML_INCLUDE_DIR}")
+    add_library(ggml::ggml-base ALIAS ggml-base)
     target_link_libraries(fgsf_dependencies INTERFACE ggml)
     set(ggml_backends ggml-cpu)
     foreach(backend ${ggml_extra})
@@ -60,6 +62,7 @@ elseif(FGSF_GGML STREQUAL "system")
     list(APPEND FGSF_PACKAGE_DEPENDENCIES ggml)
     list(TRANSFORM GGML_AVAILABLE_BACKENDS PREPEND "-l" OUTPUT_VARIABLE FGSF_GGML_LINK)
     set(FGSF_GGML_LINK "-L${GGML_LIB_DIR}" -lggml ${FGSF_GGML_LINK} -lggml-base)
+    set(FGSF_GGML_INCLUDE_DIR "${GGML_INCLUDE_DIR}")
     target_link_libraries(fgsf_dependencies INTERFACE ggml::ggml)
 elseif(FGSF_GGML STREQUAL "pinned")
     if(FGSF_PYTHON)
@@ -79,6 +82,7 @@ elseif(FGSF_GGML STREQUAL "pinned")
     endif()
     find_package(ggml CONFIG REQUIRED PATHS "${ggml_prefix}" NO_DEFAULT_PATH)
     target_link_libraries(fgsf_dependencies INTERFACE ggml::ggml)
+    set(FGSF_GGML_INCLUDE_DIR "${ggml_prefix}/include")
     set(FGSF_GGML_NAMES ggml)
     foreach(backend ${GGML_AVAILABLE_BACKENDS} ggml-base)
         list(APPEND FGSF_GGML_NAMES ${backend})

@@ -1,12 +1,17 @@
-# Headers, the libraries fgsf and fgsf_envs, static and shared, ggml's archives (for the static one), the
-# CMake package, a .pc file for each, and the drivers that work with any environment.
+# Headers, the libraries fgsf and fgsf_envs, static and shared, ggml's archives (for the static one, and for
+# definitions of networks) with the header ggml.h, the CMake package, a .pc file for each, and the drivers that
+# work with any environment.
 
 set(FGSF_ARCHIVE_DIR "${CMAKE_INSTALL_LIBDIR}/fgsf")
+set(FGSF_GGML_HEADER_DIR "${CMAKE_INSTALL_INCLUDEDIR}/fgsf-ggml") # beside a system's ggml.h, not over it
 set(config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/fgsf")
 
 install(FILES ${fgsf_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/fgsf")
 install(TARGETS fgsf fgsf_shared fgsf_envs fgsf_envs_shared EXPORT fgsfTargets)
 install(FILES ${FGSF_GGML_ARCHIVES} DESTINATION "${FGSF_ARCHIVE_DIR}")
+if(FGSF_GGML_ARCHIVES)
+    install(FILES "${FGSF_GGML_INCLUDE_DIR}/ggml.h" DESTINATION "${FGSF_GGML_HEADER_DIR}")
+endif()
 install(EXPORT fgsfTargets NAMESPACE fgsf:: DESTINATION "${config_dir}")
 if(FGSF_BUILD_EXPERIMENTS)
     foreach(driver train watch rollout)
@@ -32,7 +37,8 @@ if(FGSF_HAVE_MUJOCO)
 endif()
 
 configure_package_config_file(cmake/fgsfConfig.cmake.in "${PROJECT_BINARY_DIR}/fgsfConfig.cmake"
-    INSTALL_DESTINATION "${config_dir}" PATH_VARS FGSF_ARCHIVE_DIR)
+    INSTALL_DESTINATION "${config_dir}"
+    PATH_VARS FGSF_ARCHIVE_DIR FGSF_GGML_HEADER_DIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/fgsfConfigVersion.cmake"
     COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/fgsfConfig.cmake"
@@ -61,8 +67,27 @@ if(FGSF_GGML_LINK)
     list(JOIN FGSF_GGML_LINK " " FGSF_PC_GGML)
 endif()
 list(JOIN pc_system " " FGSF_PC_SYSTEM)
-foreach(name fgsf fgsf_envs)
+set(FGSF_PC_GRAPH "-L\${libdir}/fgsf -lggml-base")
+set(FGSF_PC_GRAPH_INCLUDEDIR "\${includedir}/fgsf-ggml")
+if(NOT FGSF_GGML_ARCHIVES)
+    set(FGSF_PC_GRAPH "-L${GGML_LIB_DIR} -lggml-base")
+    set(FGSF_PC_GRAPH_INCLUDEDIR "${FGSF_GGML_INCLUDE_DIR}")
+endif()
+foreach(name fgsf fgsf_plugin fgsf_envs)
     configure_file(cmake/${name}.pc.in "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/${name}.pc"
             DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endforeach()
+
+# The same for what is not installed: PKG_CONFIG_PATH=build/pkgconfig.
+if(NOT FGSF_GGML_SOURCE_DIR)
+    set(FGSF_PC_PREFIX "${PROJECT_SOURCE_DIR}")
+    set(FGSF_PC_LIBDIR "${PROJECT_BINARY_DIR}")
+    set(FGSF_PC_INCLUDEDIR "${PROJECT_SOURCE_DIR}/include")
+    set(FGSF_PC_GRAPH "-L${GGML_LIB_DIR} -lggml-base")
+    set(FGSF_PC_GRAPH_INCLUDEDIR "${FGSF_GGML_INCLUDE_DIR}")
+    set(FGSF_PC_RUNPATH "-Wl,-rpath,${PROJECT_BINARY_DIR}")
+    foreach(name fgsf fgsf_plugin)
+        configure_file(cmake/${name}.pc.in "${PROJECT_BINARY_DIR}/pkgconfig/${name}.pc" @ONLY)
+    endforeach()
+endif()

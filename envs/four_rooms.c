@@ -156,6 +156,15 @@ static void four_rooms_get_state(const fgsf_env *env, double *values) {
     for (int i = 0; i < m->num_objects; i++) values[2 + i] = (double)(self->inventory >> i & 1);
 }
 
+static bool four_rooms_decode(const fgsf_env *env, const double *state, double *raw) {
+    const fgsf_four_rooms *m = &((const four_rooms *)env)->model;
+    raw[0] = raw[1] = 0.0;
+    for (int i = 0; i < m->rows; i++) raw[0] += i * state[i];
+    for (int i = 0; i < m->cols; i++) raw[1] += i * state[m->rows + i];
+    memcpy(raw + 2, state + m->rows + m->cols, (size_t)m->num_objects * sizeof *raw);
+    return true;
+}
+
 // Returns the free cell at (row, col), or -1.
 static int find_cell(const fgsf_four_rooms *m, double row, double col) {
     bool inside = row >= 0.0 && row < m->rows && col >= 0.0 && col < m->cols;
@@ -249,6 +258,7 @@ const fgsf_env_def fgsf_four_rooms_def = {
     .encode = four_rooms_encode,
     .get_state = four_rooms_get_state,
     .set_state = four_rooms_set_state,
+    .decode = four_rooms_decode,
     .features = four_rooms_features,
     .task_weights = four_rooms_task_weights,
     .task_reward = four_rooms_task_reward,

@@ -192,6 +192,12 @@ static void point_maze_encode(const fgsf_env *env, double *state) {
     memcpy(state, values, (size_t)env->spec.state_size * sizeof *state);
 }
 
+// Without the goal in the encoding it is not known, since noise may have moved it.
+static bool point_maze_decode(const fgsf_env *env, const double *state, double *raw) {
+    memcpy(raw, state, (size_t)env->spec.state_size * sizeof *raw);
+    return env->spec.state_size == RAW_SIZE;
+}
+
 static fgsf_status point_maze_set_state(fgsf_env *env, const double *values, int n) {
     point_maze *self = (point_maze *)env;
     if (!fgsf_point_maze_is_free(&self->plan.grid, values[0], values[1])) {
@@ -247,6 +253,7 @@ const fgsf_env_def fgsf_point_maze_def = {
     .encode = point_maze_encode,
     .get_state = point_maze_get_state,
     .set_state = point_maze_set_state,
+    .decode = point_maze_decode,
     .features = point_maze_features,
     .task_weights = point_maze_task_weights,
     .task_reward = point_maze_task_reward,

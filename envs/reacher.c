@@ -207,6 +207,15 @@ static void reacher_encode(const fgsf_env *env, double *state) {
     if (self->target_in_state) memcpy(state + 4, self->targets[env->task], 2 * sizeof *state);
 }
 
+static bool reacher_decode(const fgsf_env *env, const double *state, double *raw) {
+    (void)env;
+    raw[0] = state[0];
+    raw[1] = 3.0 * state[2];
+    raw[2] = 10.0 * state[1];
+    raw[3] = 10.0 * state[3];
+    return true;
+}
+
 static void reacher_get_state(const fgsf_env *env, double *values) {
     const reacher *self = (const reacher *)env;
     for (int i = 0; i < 2; i++) {
@@ -259,6 +268,7 @@ const fgsf_env_def fgsf_reacher_def = {
     .encode = reacher_encode,
     .get_state = reacher_get_state,
     .set_state = reacher_set_state,
+    .decode = reacher_decode,
     .features = reacher_features,
     .task_weights = reacher_task_weights,
     .task_reward = reacher_task_reward,

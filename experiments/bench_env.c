@@ -2,15 +2,13 @@
 // included, one thread. Prints a table; a benchmark, not a test, so nothing depends on the result.
 //
 //     bench_env [--rounds N] [--env NAME]
-#define _POSIX_C_SOURCE 200809L // clock_gettime
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench_parts.h"
 #include "fgsf/config.h"
 #include "fgsf/env.h"
-#include "fgsf/rng.h"
 #include "plugins.h"
 #include "say.h"
 
@@ -29,17 +27,6 @@ static const struct {
     {"reacher", "env.reacher_dynamics", "bullet", "bullet"},
     {"reacher", "env.reacher_dynamics", "gymnasium", "gymnasium"},
 };
-
-static double thread_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 // Takes `steps` steps; returns false when one fails. `sum` keeps the work from being optimised away.
 static bool take_steps(fgsf_env *env, fgsf_rng *rng, long steps, float *state, double *sum) {
@@ -70,19 +57,18 @@ static double measure(fgsf_env *env, int rounds) {
     bool good = state != NULL;
     while (good && seconds < ROUND_SECONDS) { // warms up and finds how many steps fill a round
         steps *= 2;
-        double start = thread_seconds();
+        double start = fgsf_bench_cpu_seconds();
         good = take_steps(env, &rng, steps, state, &sum);
-        seconds = thread_seconds() - start;
+        seconds = fgsf_bench_cpu_seconds() - start;
     }
     for (int i = 0; i < rounds && good; i++) {
-        double start = thread_seconds();
+        double start = fgsf_bench_cpu_seconds();
         good = take_steps(env, &rng, steps, state, &sum);
-        rates[i] = (double)steps / (thread_seconds() - start);
+        rates[i] = (double)steps / (fgsf_bench_cpu_seconds() - start);
     }
     free(state);
     if (!good || sum == 0.5) return -1.0;
-    qsort(rates, (size_t)rounds, sizeof rates[0], compare);
-    return rates[rounds / 2];
+    return fgsf_bench_quantile(rates, rounds, 0.5);
 }
 
 static bool run_case(size_t i, int rounds) {

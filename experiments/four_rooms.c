@@ -3,6 +3,7 @@
 //     experiments/run four_rooms                                 one seed each
 //     experiments/run four_rooms --preset compat --seeds 5       what the authors' code does
 //     experiments/run four_rooms --methods sfrql,fg-sfrql --seeds 20      the gradient alone
+//     experiments/run four_rooms --methods sfrql,fg-sfrql --grid sf.lr=1e-4,3e-4,1e-3
 #include "study.h"
 
 static const char *const methods[] = {
@@ -17,7 +18,5 @@ static const fgsf_cli_spec spec = {
 };
 
 int main(int argc, char **argv) {
-    fgsf_cli cli;
-    int code = fgsf_cli_parse(&spec, argc, argv, &cli);
-    return code == FGSF_CLI_RUN ? fgsf_study_run_methods(&cli) : code;
+    return fgsf_study_main(&spec, argc, argv);
 }

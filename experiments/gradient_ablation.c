@@ -8,27 +8,15 @@
 //
 //     experiments/run gradient_ablation --seeds 10
 //     experiments/run gradient_ablation --cells A0,C2,C1,B0,B3,B1,A1 --seeds 10
-#include <stdio.h>
-#include <string.h>
-
 #include "study.h"
-#include "say.h"
 
-#define SET(key, value)                                                                            \
-    { NULL, key, value }
-#define MAX_SETTINGS 8
-
-typedef struct cell {
-    const char *name, *method, *purpose;
-    fgsf_setting settings[MAX_SETTINGS]; // on top of `clean`
-} cell;
-
+#define SET FGSF_SET
 #define SEMI SET("gradient.kind", "semi")
 #define FULL SET("gradient.kind", "full")
 #define HARD(period) SET("target.mode", "hard"), SET("target.period", period)
 #define LR(lr, prior) SET("sf.lr", lr), SET("sf.lr_prior", prior)
 
-static const cell cells[] = {
+static const fgsf_cell cells[] = {
     {"A0",
      "sfrql",
      "published SFDQN",
@@ -97,16 +85,8 @@ static const cell cells[] = {
       SET("dqn.task_input", "w"), SET("dqn.relabel", "true")}},
 };
 
-#define NUM_CELLS ((int)(sizeof cells / sizeof *cells))
-
 static const char *const methods[] = {
     "sfrql", "fg-sfrql", "fg-sfrql-random", "fg-sfrql-average", "dqn", "fg-dqn", NULL,
-};
-
-static const char *chosen = "";
-
-static const fgsf_cli_flag flags[] = {
-    {"--cells", "A,B", "only these cells (default: all; `list` prints them)", &chosen},
 };
 
 static const fgsf_setting smoke[] = {SET("train.steps_per_task", "200"), SET("eval.episodes", "2")};
@@ -118,34 +98,11 @@ static const fgsf_cli_spec spec = {
     .methods = methods,
     .smoke = smoke,
     .num_smoke = 2,
-    .flags = flags,
-    .num_flags = 1,
+    .cells = cells,
+    .num_cells = sizeof cells / sizeof *cells,
+    .preset = "clean", // a cell says what differs from it, and nothing else
 };
 
 int main(int argc, char **argv) {
-    fgsf_cli cli;
-    int code = fgsf_cli_parse(&spec, argc, argv, &cli);
-    if (code != FGSF_CLI_RUN) {
-        return code;
-    }
-    if (strcmp(chosen, "list") == 0) {
-        for (int i = 0; i < NUM_CELLS; i++) {
-            printf("%-18s %-18s %s\n", cells[i].name, cells[i].method, cells[i].purpose);
-        }
-        return 0;
-    }
-    if (strcmp(cli.preset, "clean") != 0) { // a cell says what differs from it, and nothing else
-        fgsf_say("gradient_ablation: --preset '%s': the cells are made of clean", cli.preset);
-        return FGSF_CLI_BAD;
-    }
-    fgsf_variant variants[NUM_CELLS];
-    for (int i = 0; i < NUM_CELLS; i++) {
-        int num = 0;
-        while (num < MAX_SETTINGS && cells[i].settings[num].key) {
-            num++;
-        }
-        variants[i] = (fgsf_variant){cells[i].method, cells[i].name, cells[i].settings, num};
-    }
-    int count = fgsf_study_choose(&cli, chosen, variants, NUM_CELLS);
-    return count < 0 ? FGSF_CLI_BAD : fgsf_study_run(&cli, variants, count);
+    return fgsf_study_main(&spec, argc, argv);
 }

@@ -59,18 +59,12 @@ static fgsf_status read_all(FILE *file, char **text, size_t *length) {
     char *buffer = malloc(capacity);
     while (buffer) {
         used += fread(buffer + used, 1, capacity - used, file);
-        if (used < capacity || used > MAX_FILE_SIZE) {
-            break;
-        }
+        if (used < capacity || used > MAX_FILE_SIZE) break;
         char *larger = realloc(buffer, capacity *= 2);
-        if (!larger) {
-            free(buffer);
-        }
+        if (!larger) free(buffer);
         buffer = larger;
     }
-    if (!buffer) {
-        return fgsf_fail(FGSF_ERR_MEMORY, "no memory to read it");
-    }
+    if (!buffer) return fgsf_fail(FGSF_ERR_MEMORY, "no memory to read it");
     if (ferror(file) || used > MAX_FILE_SIZE) {
         free(buffer);
         return ferror(file) ? fgsf_fail(FGSF_ERR_IO, "cannot be read: %s", strerror(errno))
@@ -84,18 +78,12 @@ static fgsf_status read_all(FILE *file, char **text, size_t *length) {
 static fgsf_status load(const char *path, oracle_problem **problem) {
     bool standard = strcmp(path, "-") == 0;
     FILE *file = standard ? stdin : fopen(path, "rb");
-    if (!file) {
-        return fgsf_fail(FGSF_ERR_IO, "cannot be read: %s", strerror(errno));
-    }
+    if (!file) return fgsf_fail(FGSF_ERR_IO, "cannot be read: %s", strerror(errno));
     char *text = NULL;
     size_t length = 0;
     fgsf_status status = read_all(file, &text, &length);
-    if (!standard) {
-        fclose(file);
-    }
-    if (status == FGSF_OK) {
-        status = oracle_problem_parse(text, length, problem);
-    }
+    if (!standard) fclose(file);
+    if (status == FGSF_OK) status = oracle_problem_parse(text, length, problem);
     free(text);
     return status;
 }
@@ -126,15 +114,9 @@ static fgsf_status fill_network(const fgsf_network_shape *shape, const float *pa
 static fgsf_status machine_create(machine *m, const oracle_problem *p, const char *device) {
     const fgsf_network_shape *shape = &p->bellman.shape;
     fgsf_status status = fgsf_device_open(device, &m->device);
-    if (status == FGSF_OK) {
-        status = fill_network(shape, p->parameters, &m->net);
-    }
-    if (status == FGSF_OK && p->other) {
-        status = fill_network(shape, p->other, &m->other);
-    }
-    if (status == FGSF_OK) {
-        status = fgsf_bellman_create(m->device, &p->bellman, &m->bellman);
-    }
+    if (status == FGSF_OK) status = fill_network(shape, p->parameters, &m->net);
+    if (status == FGSF_OK && p->other) status = fill_network(shape, p->other, &m->other);
+    if (status == FGSF_OK) status = fgsf_bellman_create(m->device, &p->bellman, &m->bellman);
     if (status == FGSF_OK && p->has_optimizer) {
         status = fgsf_optimizer_create(&p->optimizer, m->net, &m->optimizer);
     }
@@ -167,9 +149,7 @@ static fgsf_status solve(machine *m, const oracle_problem *p, answer *out) {
     for (int i = 0; i < p->num_batches; i++) {
         fgsf_status status =
             fgsf_bellman_run(m->bellman, &p->batches[i].batch, m->net, m->other, &out->loss[i]);
-        if (status != FGSF_OK) {
-            return status;
-        }
+        if (status != FGSF_OK) return status;
         const float *gradient = fgsf_bellman_gradient(m->bellman);
         out->grad_norm[i] = norm_of(gradient, size);
         if (!isfinite(out->loss[i]) || !isfinite(out->grad_norm[i])) {
@@ -180,15 +160,11 @@ static fgsf_status solve(machine *m, const oracle_problem *p, answer *out) {
             const float *error = fgsf_bellman_error_gradient(m->bellman);
             if (error) memcpy(out->gradient[1], error, size * sizeof(float));
         }
-        if (m->optimizer) {
-            status = fgsf_optimizer_step(m->optimizer, m->net, gradient, p->lr, NULL);
-        }
+        if (m->optimizer) status = fgsf_optimizer_step(m->optimizer, m->net, gradient, p->lr, NULL);
         if (status == FGSF_OK && !all_finite(fgsf_network_parameters(m->net), size)) {
             status = fgsf_fail(FGSF_DIVERGED, "batches[%d]: the step overflows float32", i);
         }
-        if (status != FGSF_OK) {
-            return status;
-        }
+        if (status != FGSF_OK) return status;
     }
     return FGSF_OK;
 }
@@ -239,18 +215,14 @@ static void print_answer(const oracle_problem *p, const machine *m, const answer
     if (fgsf_bellman_error_gradient(m->bellman)) {
         print_flat("error_gradient", &p->bellman.shape, a->gradient[1]);
     }
-    if (m->optimizer) {
-        print_flat("parameters", &p->bellman.shape, fgsf_network_parameters(m->net));
-    }
+    if (m->optimizer) print_flat("parameters", &p->bellman.shape, fgsf_network_parameters(m->net));
     printf("\n}\n");
 }
 
 static fgsf_status run(const char *path, const char *device) {
     oracle_problem *problem = NULL;
     fgsf_status status = load(path, &problem);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     size_t batches = (size_t)problem->num_batches;
     size_t size = fgsf_network_flat_size(&problem->bellman.shape);
     machine m = {0};
@@ -260,12 +232,8 @@ static fgsf_status run(const char *path, const char *device) {
     status = a.loss && a.grad_norm && a.gradient[0] && a.gradient[1]
                  ? machine_create(&m, problem, device)
                  : fgsf_fail(FGSF_ERR_MEMORY, "no memory");
-    if (status == FGSF_OK) {
-        status = solve(&m, problem, &a);
-    }
-    if (status == FGSF_OK) {
-        print_answer(problem, &m, &a);
-    }
+    if (status == FGSF_OK) status = solve(&m, problem, &a);
+    if (status == FGSF_OK) print_answer(problem, &m, &a);
     free(a.loss);
     free(a.grad_norm);
     free(a.gradient[0]);

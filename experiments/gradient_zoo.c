@@ -1,84 +1,45 @@
 // Every gradient of the Bellman error side by side on Four Rooms, without chance and with slip 0.1.
 //
 //     experiments/run gradient_zoo --seeds 5
-//     experiments/run gradient_zoo --cells slip0-corrected,slip0.1-corrected --seeds 10
+//     experiments/run gradient_zoo --cells semi,semi-hard,semi-polyak,mix,full --seeds 5
+//         --grid sf.lr/sf.lr_prior=1e-4/1e-6,3e-4/3e-6,1e-3/1e-5,3e-3/3e-5       best against best
+//     experiments/run gradient_zoo --cells semi,full --grid train.gamma=0.8,0.9,0.95,0.99 --seeds 5
+//     experiments/run gradient_zoo --cells semi,full --methods fg-dqn --grid dqn.lr=3e-4,1e-3
 //
-// docs/gradients.md says what each kind is. All cells are `fg-sfrql` of the preset `clean` but for the
-// kind; those with a target network copy it every 100 updates. `semi-hard` is the semi-gradient with
-// that target network, the baseline that practitioners use.
-#include <stdio.h>
-#include <string.h>
-
+// docs/gradients.md says what each kind is. A cell is `fg-sfrql` of the preset `clean`, or another
+// method, with that kind of gradient. The cells with a target network copy it every 100 updates, but
+// for `semi-polyak`, which averages it. `semi-hard` is the baseline that practitioners use.
 #include "study.h"
 
-#define NUM(array) (int)(sizeof array / sizeof *array)
-#define SET(key, value)                                                                            \
-    { NULL, key, value }
-#define HARD SET("target.mode", "hard"), SET("target.period", "100")
+#define KIND(kind) FGSF_SET("gradient.kind", kind)
+#define HARD FGSF_SET("target.mode", "hard"), FGSF_SET("target.period", "100")
+#define POLYAK FGSF_SET("target.mode", "polyak"), FGSF_SET("target.polyak", "0.005")
 
-typedef struct kind {
-    const char *name;
-    fgsf_setting settings[4];
-} kind;
-
-static const kind kinds[] = {
-    {"semi", {SET("gradient.kind", "semi")}},
-    {"semi-hard", {SET("gradient.kind", "semi"), HARD}},
-    {"full", {SET("gradient.kind", "full")}},
-    {"mix", {SET("gradient.kind", "mix"), SET("gradient.eta", "0.5")}},
-    {"corrected", {SET("gradient.kind", "corrected")}},
-    {"gtd2", {SET("gradient.kind", "gtd2")}},
-    {"bidirectional", {SET("gradient.kind", "bidirectional"), HARD}},
-    {"convergent", {SET("gradient.kind", "convergent"), HARD}},
-    {"semi-rms", {SET("gradient.kind", "semi"), SET("net.norm", "rms")}},
-    {"full-rms", {SET("gradient.kind", "full"), SET("net.norm", "rms")}},
-};
-static const char *const slips[] = {"0", "0.1"};
-
-typedef struct cell {
-    char name[64];
-    fgsf_setting settings[5];
-} cell;
-
-static const char *chosen = "";
-static const fgsf_cli_flag flags[] = {
-    {"--cells", "A,B", "only these cells (`list` prints all)", &chosen},
+static const fgsf_cell cells[] = {
+    {"semi", NULL, "the target is a constant", {KIND("semi")}},
+    {"semi-hard", NULL, "with a copied target network", {KIND("semi"), HARD}},
+    {"semi-polyak", NULL, "with an averaged target network", {KIND("semi"), POLYAK}},
+    {"full", NULL, "the target is differentiated", {KIND("full")}},
+    {"mix", NULL, "half of that", {KIND("mix"), FGSF_SET("gradient.eta", "0.5")}},
+    {"corrected", NULL, "TD with gradient correction (QRC)", {KIND("corrected")}},
+    {"gtd2", NULL, "GTD2", {KIND("gtd2")}},
+    {"bidirectional", NULL, "bidirectional", {KIND("bidirectional"), HARD}},
+    {"convergent", NULL, "convergent DQN", {KIND("convergent"), HARD}},
+    {"semi-rms", NULL, "with RMS norm", {KIND("semi"), FGSF_SET("net.norm", "rms")}},
+    {"full-rms", NULL, "with RMS norm", {KIND("full"), FGSF_SET("net.norm", "rms")}},
 };
 static const char *const methods[] = {"fg-sfrql", NULL};
+
 static const fgsf_cli_spec spec = {
     .program = "gradient_zoo",
     .summary = "Every gradient of the Bellman error on Four Rooms, with slip 0 and 0.1.",
     .env = "four_rooms",
     .methods = methods,
-    .flags = flags,
-    .num_flags = 1,
+    .cells = cells,
+    .num_cells = sizeof cells / sizeof *cells,
+    .grid = "env.slip=0,0.1",
 };
 
-static fgsf_variant make(cell *c, const kind *k, const char *slip) {
-    int n = 0;
-    snprintf(c->name, sizeof c->name, "slip%s-%s", slip, k->name);
-    c->settings[n++] = (fgsf_setting)SET("env.slip", slip);
-    for (int i = 0; i < NUM(k->settings) && k->settings[i].key; i++) {
-        c->settings[n++] = k->settings[i];
-    }
-    return (fgsf_variant){methods[0], c->name, c->settings, n};
-}
-
 int main(int argc, char **argv) {
-    static cell cells[NUM(kinds) * NUM(slips)];
-    fgsf_variant variants[NUM(cells)];
-    fgsf_cli cli;
-    int code = fgsf_cli_parse(&spec, argc, argv, &cli), count = 0;
-    if (code != FGSF_CLI_RUN) return code;
-    for (int s = 0; s < NUM(slips); s++) {
-        for (int k = 0; k < NUM(kinds); k++, count++) {
-            variants[count] = make(&cells[count], &kinds[k], slips[s]);
-        }
-    }
-    if (strcmp(chosen, "list") == 0) {
-        for (int i = 0; i < count; i++) printf("%s\n", variants[i].cell);
-        return 0;
-    }
-    count = fgsf_study_choose(&cli, chosen, variants, count);
-    return count < 0 ? FGSF_CLI_BAD : fgsf_study_run(&cli, variants, count);
+    return fgsf_study_main(&spec, argc, argv);
 }

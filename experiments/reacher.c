@@ -15,7 +15,5 @@ static const fgsf_cli_spec spec = {
 };
 
 int main(int argc, char **argv) {
-    fgsf_cli cli;
-    int code = fgsf_cli_parse(&spec, argc, argv, &cli);
-    return code == FGSF_CLI_RUN ? fgsf_study_run_methods(&cli) : code;
+    return fgsf_study_main(&spec, argc, argv);
 }

@@ -118,7 +118,7 @@ enum data {
     HAS_OVERHEAD = 256,
     HAS_CURVE = 512,
     HAS_SCALING = 1024,
-    HAS_DIAL = 2048, // cells that end in a number
+    HAS_GRID = 2048, // one setting that cells vary
 };
 
 // How a method is drawn in every figure; the dash tells methods apart in grey print.
@@ -146,6 +146,7 @@ typedef struct group {
     arm *arms;
     size_t narms;
     const csv *source;
+    const char *varied; // HAS_GRID: the key
     unsigned has;
 } group;
 
@@ -158,8 +159,9 @@ look palette(size_t i);                            // for series that are not me
 int cell_compare(const char *a, const char *b);    // with numbers in the order of their size
 // The averaging study's cells are named slip<slip>-n<N>-<estimator>, or slip<slip> where N = 1.
 bool cell_is_averaging(const char *cell, double *slip, long *n, const char **estimator);
-// Splits a cell that ends in a number, such as hard100-rate3e-4, before it; false for others.
-bool cell_is_dial(const char *cell, size_t *stem, double *value);
+// The parts of a cell's name: "semi" and "sf.lr=3e-4" of semi+sf.lr=3e-4. An older name that ends in a
+// number is read the same way: hard100-rate3e-4 is "hard100" and "rate=3e-4".
+fgsf_status cell_parts(pool *p, const char *cell, names *out);
 
 // ---- scores.c -----------------------------------------------------------------------------------
 

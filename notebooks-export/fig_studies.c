@@ -76,6 +76,7 @@ static fgsf_status write_averaging(exporter *e, const group *g, plot *f) {
         if (k == 0) slips = f->panels.n;
     }
     TRY(put_ylabels(e, f));
+    plot_number(f, "BARS", 0);
     plot_text(f, "XCOLUMN", "n");
     plot_text(f, "XLABEL", "N, next states averaged per pair");
     plot_number(f, "LOGX", 0);
@@ -93,59 +94,105 @@ static fgsf_status write_ablation(exporter *e, const group *g, plot *f) {
     return n < 2 ? FGSF_OK : plot_scores(e, f, arms, n);
 }
 
-// One point of a dial: hard100-rate3e-4 is the series "sfrql hard100" at 3e-4 of "rate".
-static fgsf_status put_setting(exporter *e, plot *f, const arm *a, enum metric metric, size_t stem,
-                               double value, bool both) {
-    const char *dial = a->cell + stem, *label = NULL, *panel = NULL;
+// One arm of a grid: semi+sf.lr=3e-4+env.slip=0.1 is, for sf.lr, the series "fg-sfrql semi" at 3e-4 in
+// the panels of "env.slip=0.1".
+typedef struct grid_point {
+    const arm *arm;
+    const char *series, *panel, *value;
+} grid_point;
+
+static fgsf_status grid_point_of(exporter *e, const char *key, const arm *a, grid_point *out) {
+    names parts = {0};
+    size_t length = strlen(key);
+    *out = (grid_point){a, a->method, "", NULL};
+    TRY(cell_parts(&e->pool, a->cell, &parts));
+    for (size_t i = 0; i < parts.n; i++) {
+        const char *part = parts.v[i];
+        if (!strchr(part, '=')) {
+            TRY(pool_printf(&e->pool, &out->series, "%s %s", out->series, part));
+        } else if (strncmp(part, key, length) == 0 && part[length] == '=') {
+            out->value = part + length + 1;
+        } else {
+            TRY(pool_printf(&e->pool, &out->panel, "%s%s, ", out->panel, part));
+        }
+    }
+    bool is_dqn = strstr(a->method, "dqn") != NULL;
+    return pool_printf(&e->pool, &out->panel, "%s%s", out->panel, is_dqn ? "DQN" : "SF");
+}
+
+static int compare_points(const void *a, const void *b) {
+    const grid_point *x = a, *y = b;
+    int order = cell_compare(x->panel, y->panel);
+    if (order == 0) order = strcmp(x->series, y->series); // together, so that a line joins them
+    return order ? order : cell_compare(x->value, y->value);
+}
+
+static fgsf_status grid_points(exporter *e, const group *g, grid_point **out, size_t *n) {
+    const arm **arms = NULL;
+    size_t count = 0;
+    TRY(ablation_arms(&e->pool, g, &arms, &count));
+    for (size_t i = 0; i < count; i++) {
+        grid_point point;
+        TRY(grid_point_of(e, g->varied, arms[i], &point));
+        if (!point.value) continue;
+        TRY(pool_push(&e->pool, out, n, sizeof **out));
+        (*out)[*n - 1] = point;
+    }
+    if (*n) qsort(*out, *n, sizeof **out, compare_points);
+    return FGSF_OK;
+}
+
+static fgsf_status put_grid_point(exporter *e, plot *f, const grid_point *p, enum metric metric,
+                                  double x) {
+    const char *panel = NULL;
     fgsf_stats_interval y;
     scores s;
-    TRY(scores_of(&e->pool, a, metric, &s));
+    TRY(scores_of(&e->pool, p->arm, metric, &s));
     if (s.s.seeds == 0) return FGSF_OK;
     TRY(mean_interval(&s, &y));
-    while (dial > a->cell && dial[-1] != '-') dial--;
-    int kind = dial > a->cell ? (int)(dial - a->cell) - 1 : 0;
-    TRY(pool_printf(&e->pool, &label, "%s%s%.*s", a->method, kind ? " " : "", kind, a->cell));
-    bool is_dqn = strstr(a->method, "dqn") != NULL;
-    TRY(pool_printf(&e->pool, &panel, "%s%s", both ? is_dqn ? "DQN: " : "SF: " : "",
-                    metric_title(metric)));
+    TRY(pool_printf(&e->pool, &panel, "%s: %s", p->panel, metric_title(metric)));
     plot_seeds(f, s.s.seeds);
-    TRY(plot_point(e, f, label, a->look, panel));
-    fprintf(f->csv, ",%.9g", value);
+    TRY(plot_point(e, f, p->series, p->arm->look, panel));
+    fprintf(f->csv, ",%s,%.9g", p->value, x);
     plot_interval(f, y);
     fprintf(f->csv, ",%zu\n", s.s.seeds);
     return FGSF_OK;
 }
 
-static fgsf_status write_dial(exporter *e, const group *g, plot *f) {
-    const arm **arms = NULL;
-    const char *word = NULL;
+// A line over the values when they are numbers, else bars.
+static fgsf_status write_grid(exporter *e, const group *g, plot *f) {
+    grid_point *points = NULL;
+    names values = {0};
+    size_t n = 0, columns = 0;
+    bool numbers = true;
     double low = INFINITY, high = -INFINITY;
-    bool families[2] = {false, false};
-    size_t n = 0;
-    TRY(ablation_arms(&e->pool, g, &arms, &n));
-    fputs("method,quantity,x,mean,low,high,seeds\n", f->csv);
-    for (size_t i = 0; i < n; i++) families[strstr(arms[i]->method, "dqn") != NULL] = true;
-    for (int k = 0; k < 2 * NSHOWN; k++) { // the panels of SF, then those of DQN
-        for (size_t i = 0; i < n; i++) {
-            size_t stem = 0;
-            double value = 0;
-            bool is_dqn = strstr(arms[i]->method, "dqn") != NULL;
-            if (is_dqn != (k >= NSHOWN) || !cell_is_dial(arms[i]->cell, &stem, &value)) continue;
-            TRY(put_setting(e, f, arms[i], k % NSHOWN, stem, value, families[0] && families[1]));
-            low = fmin(low, value);
-            high = fmax(high, value);
-            size_t from = stem;
-            while (from > 0 && arms[i]->cell[from - 1] != '-') from--;
-            TRY(pool_printf(&e->pool, &word, "%.*s", (int)(stem - from), arms[i]->cell + from));
-        }
+    TRY(grid_points(e, g, &points, &n));
+    fputs("method,quantity,value,x,mean,low,high,seeds\n", f->csv);
+    for (size_t i = 0; i < n; i++) {
+        char *end = NULL;
+        double value = strtod(points[i].value, &end);
+        numbers = numbers && *end == '\0';
+        low = fmin(low, value);
+        high = fmax(high, value);
+        TRY(names_add(&e->pool, &values, points[i].value));
     }
-    if (!(high > low)) f->rows = 0; // one value is no dial
+    for (enum metric k = 0; k < NSHOWN; k++) {
+        for (size_t i = 0; i < n; i++) {
+            size_t at = 0;
+            names_find(&values, points[i].value, &at);
+            double x = numbers ? strtod(points[i].value, NULL) : (double)at + 1;
+            TRY(put_grid_point(e, f, &points[i], k, x));
+        }
+        if (k == 0) columns = f->panels.n;
+    }
     TRY(put_ylabels(e, f));
+    plot_number(f, "BARS", !numbers);
+    if (!numbers) plot_array(f, "WORDS", values.v, values.n);
     plot_text(f, "XCOLUMN", "x");
-    plot_text(f, "XLABEL", word ? word : "");
-    plot_number(f, "LOGX", low > 0 && high / low >= 10);
+    plot_text(f, "XLABEL", g->varied);
+    plot_number(f, "LOGX", numbers && low > 0 && high / low >= 10);
     plot_number(f, "SHIFT", (high - low) / 80);
-    plot_grid(f, 3, 380, 300);
+    plot_grid(f, columns > 1 ? columns : 3, 380, 300);
     return FGSF_OK;
 }
 
@@ -303,7 +350,7 @@ static fgsf_status write_theory(exporter *e, const group *g, plot *f) {
 const figure study_figures[] = {
     {"averaging", HAS_AVERAGING, "averaging over next states, mean and 95 % interval",
      write_averaging, "study"},
-    {"dial", HAS_DIAL, "one setting varied, mean and 95 % interval", write_dial, "study"},
+    {"", HAS_GRID, "one setting varied, mean and 95 % interval", write_grid, "study"},
     {"ablation", HAS_ABLATION, "cells, mean and 95 % interval", write_ablation, "intervals"},
     {"", HAS_OVERHEAD, "cost of a training step", write_overhead, "intervals"},
     {"", HAS_SCALING, "time of a training step against the sizes of the problem", write_scaling,

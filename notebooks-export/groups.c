@@ -21,11 +21,19 @@ static const struct {
 };
 #define NMETHODS (sizeof METHODS / sizeof METHODS[0])
 
-// Cells with a target network or part of the gradient, whatever the method.
+// Cells with a gradient or a target network of their own, whatever the method.
 static const struct {
     const char *word;
     look look;
-} CELLS[] = {{"hard", {"#000000", 4}}, {"polyak", {"#666666", 5}}, {"mix", {"#009E73", 3}}};
+} CELLS[] = {
+    {"hard", {"#000000", 4}},        {"polyak", {"#666666", 5}},
+    {"mix", {"#009E73", 3}},         {"semi-hard", {"#000000", 4}},
+    {"semi-polyak", {"#666666", 5}}, {"semi-rms", {"#E69F00", 2}},
+    {"semi", {"#56B4E9", 2}},        {"full-rms", {"#D55E00", 1}},
+    {"full", {"#0072B2", 1}},        {"corrected", {"#CC79A7", 1}},
+    {"gtd2", {"#999999", 4}},        {"bidirectional", {"#F0E442", 1}},
+    {"convergent", {"#009E73", 1}},
+};
 
 static const look PALETTE[] = {{"#0072B2", 1}, {"#D55E00", 2}, {"#009E73", 3}, {"#CC79A7", 4},
                                {"#E69F00", 5}, {"#56B4E9", 1}, {"#000000", 2}, {"#999999", 3}};
@@ -87,17 +95,40 @@ bool cell_is_averaging(const char *cell, double *slip, long *n, const char **est
     return true;
 }
 
-bool cell_is_dial(const char *cell, size_t *stem, double *value) {
-    char *end = NULL;
-    size_t letters = 0; // right before the number; two or fewer are a label such as B0
-    for (*stem = 0; cell && cell[*stem]; (*stem)++) {
-        if (letters > 2 && strchr("0123456789", cell[*stem])) {
-            *value = strtod(cell + *stem, &end);
-            if (*end == '\0') return true;
-        }
-        letters = strchr("0123456789.-", cell[*stem]) ? 0 : letters + 1;
+// Finds the number that a name ends with, behind a word of three letters or more; B0 is a label.
+static size_t find_number(const char *cell) {
+    size_t letters = 0;
+    for (size_t i = 0; cell[i]; i++) {
+        char *end = NULL;
+        if (letters > 2 && strchr("0123456789", cell[i]) && (strtod(cell + i, &end), !*end))
+            return i;
+        letters = strchr("0123456789.-", cell[i]) ? 0 : letters + 1;
     }
-    return false;
+    return 0;
+}
+
+fgsf_status cell_parts(pool *p, const char *cell, names *out) {
+    const char *part = NULL;
+    size_t number = strchr(cell, '=') ? 0 : find_number(cell), word = number;
+    while (word > 0 && cell[word - 1] != '-') word--;
+    if (number) {
+        if (word > 1) {
+            TRY(pool_printf(p, &part, "%.*s", (int)word - 1, cell));
+            TRY(names_add(p, out, part));
+        }
+        TRY(pool_printf(p, &part, "%.*s=%s", (int)(number - word), cell + word, cell + number));
+        return names_add(p, out, part);
+    }
+    while (*cell) { // a '+' may also belong to a number, 1e+5: a key follows those that separate
+        size_t length = strcspn(cell, "+");
+        while (cell[length] && strcspn(cell + length + 1, "=") >= strcspn(cell + length + 1, "+")) {
+            length += 1 + strcspn(cell + length + 1, "+");
+        }
+        TRY(pool_printf(p, &part, "%.*s", (int)length, cell));
+        TRY(names_add(p, out, part));
+        cell += length + (cell[length] == '+');
+    }
+    return FGSF_OK;
 }
 
 int cell_compare(const char *a, const char *b) {
@@ -157,16 +188,11 @@ static bool has_held_out(const csv *eval) {
 }
 
 static unsigned data_of(const run *r) {
-    double value = 0;
+    double slip = 0;
     long n = 0;
-    size_t stem = 0;
     const char *estimator = NULL;
-    unsigned study = 0;
-    if (cell_is_averaging(r->cell, &value, &n, &estimator) && n > 1) {
-        study = HAS_AVERAGING;
-    } else if (r->cell) {
-        study = HAS_ABLATION | (cell_is_dial(r->cell, &stem, &value) ? HAS_DIAL : 0u);
-    }
+    bool averaged = cell_is_averaging(r->cell, &slip, &n, &estimator) && n > 1;
+    unsigned study = averaged ? HAS_AVERAGING : r->cell ? HAS_ABLATION : 0u;
     return study | (r->train.rows ? HAS_TRAIN : 0u) | (r->eval.rows ? HAS_EVAL : 0u) |
            (has_held_out(&r->eval) ? HAS_HELD_OUT : 0u) |
            (r->trajectory.rows ? HAS_TRAJECTORY : 0u);
@@ -279,6 +305,48 @@ static fgsf_status env_groups(pool *p, const corpus *c, group **list, size_t *n)
     return FGSF_OK;
 }
 
+// The keys that the cells of a group vary, and all values of each as "key=value".
+static fgsf_status varied_keys(pool *p, const group *g, names *keys, names *settings) {
+    const arm **arms = NULL;
+    size_t n = 0;
+    TRY(ablation_arms(p, g, &arms, &n));
+    for (size_t i = 0; i < n; i++) {
+        names parts = {0};
+        const char *key = NULL;
+        TRY(cell_parts(p, arms[i]->cell, &parts));
+        for (size_t k = 0; k < parts.n; k++) {
+            if (!strchr(parts.v[k], '=')) continue;
+            TRY(pool_printf(p, &key, "%.*s", (int)strcspn(parts.v[k], "="), parts.v[k]));
+            TRY(names_add(p, keys, key));
+            TRY(names_add(p, settings, parts.v[k]));
+        }
+    }
+    return FGSF_OK;
+}
+
+// A figure shows one varied key, so each that has two values is a group of its own.
+static fgsf_status grid_groups(pool *p, size_t envs, group **list, size_t *n) {
+    for (size_t i = 0; i < envs; i++) {
+        names keys = {0}, settings = {0};
+        TRY(varied_keys(p, &(*list)[i], &keys, &settings));
+        for (size_t k = 0; k < keys.n; k++) {
+            size_t values = 0, length = strlen(keys.v[k]);
+            for (size_t j = 0; j < settings.n; j++) {
+                values +=
+                    strncmp(settings.v[j], keys.v[k], length) == 0 && settings.v[j][length] == '=';
+            }
+            if (values < 2) continue;
+            group g = (*list)[i];
+            g.varied = keys.v[k];
+            g.has = HAS_GRID;
+            g.paper_env = NULL; // its runs are reported once
+            TRY(pool_printf(p, &g.name, "%s_%s", (*list)[i].name, g.varied));
+            TRY(new_group(p, list, n, g));
+        }
+    }
+    return FGSF_OK;
+}
+
 // A policy map shows one arm, so each that has one is a group of its own.
 static fgsf_status map_groups(pool *p, size_t envs, group **list, size_t *n) {
     for (size_t i = 0; i < envs; i++) {
@@ -339,7 +407,9 @@ fgsf_status groups_make(pool *p, const char *root, const corpus *c, group **out,
     TRY(env_groups(p, c, out, n));
     for (size_t i = 0; c->partial && i < *n; i++) (*out)[i].has &= HAS_TRAIN;
     if (c->partial) return tidy_names(p, *out, *n);
-    TRY(map_groups(p, *n, out, n));
+    size_t envs = *n;
+    TRY(grid_groups(p, envs, out, n));
+    TRY(map_groups(p, envs, out, n));
     TRY(file_groups(p, root, c->theory_curve, c->ntheory_curve, HAS_CURVE, out, n));
     TRY(file_groups(p, root, c->overhead, c->noverhead, HAS_OVERHEAD, out, n));
     TRY(file_groups(p, root, c->scaling, c->nscaling, HAS_SCALING, out, n));

@@ -47,12 +47,12 @@ static void put_template(FILE *out, const char *text, const template_value *valu
 
 // ---- data and definitions -----------------------------------------------------------------------
 
-// gnuplot's comparison of text ends at a comma, quoted or not, and it reads backslashes in data as
-// escapes, so names in its data have neither.
+// gnuplot's comparison of text ends at a comma, quoted or not, it reads backslashes in data as escapes,
+// and takes a line that begins with # as a comment, so names in its data have none of them.
 static char name_char(char c) {
-    const char *const FROM = ",\"\\";
+    const char *const FROM = ",\"\\#";
     const char *at = c ? strchr(FROM, c) : NULL;
-    return (unsigned char)c < ' ' ? ' ' : at ? ";'/"[at - FROM] : c;
+    return (unsigned char)c < ' ' ? ' ' : at ? ";'/*"[at - FROM] : c;
 }
 
 static void put_name(FILE *f, const char *name) {

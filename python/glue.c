@@ -16,11 +16,10 @@ typedef struct lanes {
     fgsf_env **envs;
     fgsf_rng *rngs;
     int32_t *lengths; // steps in the episode so far
-    bool *over;       // the episode has ended: the next step starts another
-    float *states;    // (count, state_size)
+    double *states;   // (count, state_size)
     double *rewards;  // (count)
     double *features; // (count, num_features)
-    bool *terminated, *truncated;
+    bool *terminated, *truncated, *success;
 } lanes;
 
 // Returns the size of a struct in bytes, 0 for a name that is not in the table.
@@ -29,16 +28,10 @@ FGSF_API size_t fgsf_python_size(const char *name) {
         const char *name;
         size_t size;
     } table[] = {
-        {"config", sizeof(fgsf_config)},
-        {"task", sizeof(fgsf_task)},
-        {"experience", sizeof(fgsf_experience)},
-        {"learned", sizeof(fgsf_learned)},
-        {"batch", sizeof(fgsf_batch)},
-        {"env_spec", sizeof(fgsf_env_spec)},
-        {"rng", sizeof(fgsf_rng)},
-        {"step_result", sizeof(fgsf_step_result)},
-        {"choice", sizeof(fgsf_choice)},
-        {"lanes", sizeof(lanes)},
+        {"config", sizeof(fgsf_config)},     {"task", sizeof(fgsf_task)},
+        {"learned", sizeof(fgsf_learned)},   {"batch", sizeof(fgsf_batch)},
+        {"env_spec", sizeof(fgsf_env_spec)}, {"rng", sizeof(fgsf_rng)},
+        {"choice", sizeof(fgsf_choice)},     {"lanes", sizeof(lanes)},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].name, name) == 0) return table[i].size;
@@ -73,6 +66,22 @@ FGSF_API fgsf_status fgsf_python_learner(const fgsf_config *cfg, const sizes *n,
     return fgsf_learner_create(&params, out);
 }
 
+// Stores a transition; `phi` NULL: the reward is the only feature. Arguments are cheaper to pass from
+// Python than the fields of a struct.
+FGSF_API fgsf_status fgsf_python_observe(fgsf_learner *learner, const float *s, const float *s_next,
+                                         const float *phi, double reward, int action, int task,
+                                         int terminal, int truncated) {
+    float paid = (float)reward;
+    return fgsf_learner_observe(learner, &(fgsf_experience){.s = s,
+                                                            .s_next = s_next,
+                                                            .phi = phi ? phi : &paid,
+                                                            .reward = reward,
+                                                            .action = action,
+                                                            .task = task,
+                                                            .terminal = terminal != 0,
+                                                            .truncated = truncated != 0});
+}
+
 // Stores the sizes of an agent, and F, the numbers that it represents per action.
 FGSF_API void fgsf_python_agent_sizes(const fgsf_agent *agent, sizes *n, int *features) {
     const fgsf_agent_params *p = fgsf_agent_get_params(agent);
@@ -82,98 +91,104 @@ FGSF_API void fgsf_python_agent_sizes(const fgsf_agent *agent, sizes *n, int *fe
 
 // ---- The Bellman error of a given network -------------------------------------------------------
 
-// Creates the network that the net.* keys describe.
-FGSF_API fgsf_status fgsf_python_network(const fgsf_config *cfg, int input, int actions,
-                                         int features, fgsf_network **out) {
-    fgsf_learner_params params;
-    fgsf_status status = fgsf_config_learner(cfg, &params);
+// Creates the network that the net.* keys describe, with `values` as its parameters one after the
+// other; fails where their number is not `count`.
+static fgsf_status make_network(const fgsf_learner_params *params, const sizes *n,
+                                const float *values, size_t count, fgsf_network **out) {
+    fgsf_network_shape shape = params->agent.net;
+    shape.input = n->state_size;
+    shape.actions = n->num_actions;
+    shape.features = n->num_features;
+    fgsf_status status = fgsf_network_create(&shape, out);
     if (status != FGSF_OK) return status;
-    fgsf_network_shape shape = params.agent.net;
-    shape.input = input;
-    shape.actions = actions;
-    shape.features = features;
-    return fgsf_network_create(&shape, out);
+    const fgsf_parameters *list = fgsf_network_get_parameters(*out);
+    float *to = fgsf_network_edit(*out);
+    for (int i = 0; i < list->count; i++) {
+        size_t size = (size_t)(list->list[i].rows * list->list[i].columns);
+        if (size > count) return FGSF_ERR_INVALID;
+        memcpy(to + list->list[i].offset, values, size * sizeof(float));
+        values += size;
+        count -= size;
+    }
+    return count == 0 ? FGSF_OK : FGSF_ERR_INVALID;
 }
 
-// Returns the name of the i-th parameter and stores rows, columns and offset; NULL past the last.
-FGSF_API const char *fgsf_python_parameter(const fgsf_network *net, int i, int64_t place[3]) {
+// Copies a gradient out, parameter after parameter.
+static void take_gradient(const fgsf_network *net, const float *gradient, float *out) {
     const fgsf_parameters *list = fgsf_network_get_parameters(net);
-    if (i < 0 || i >= list->count) return NULL;
-    const fgsf_parameter *p = &list->list[i];
-    place[0] = p->rows;
-    place[1] = p->columns;
-    place[2] = (int64_t)p->offset;
-    return p->name;
+    for (int i = 0; i < list->count; i++) {
+        size_t size = (size_t)(list->list[i].rows * list->list[i].columns);
+        memcpy(out, gradient + list->list[i].offset, size * sizeof(float));
+        out += size;
+    }
 }
 
-// Computes loss and gradient (fgsf_network_size floats) of one batch with `samples` next states per
-// pair, as the keys of the gradient, the loss and avg.estimator say. `other` is the error or target
-// network where the kind needs one.
-FGSF_API fgsf_status fgsf_python_bellman(const fgsf_config *cfg, const fgsf_batch *batch,
-                                         int samples, const fgsf_network *net,
-                                         const fgsf_network *other, double *loss, float *gradient) {
+// Computes loss and gradient of one batch with `samples` next states per pair, as the keys of the
+// gradient, the loss and avg.estimator say. `values` are the network's `count` parameters, `other`
+// those of the error or target network where the kind needs one, else NULL; of an error network
+// gradients + count receives the gradient too.
+FGSF_API fgsf_status fgsf_python_bellman(const fgsf_config *cfg, const sizes *n,
+                                         const fgsf_batch *batch, int samples, size_t count,
+                                         const float *values, const float *other, double *loss,
+                                         float *gradients) {
     fgsf_learner_params learner;
     fgsf_device *device = NULL;
     fgsf_bellman *bellman = NULL;
+    fgsf_network *net = NULL, *second = NULL;
     fgsf_status status = fgsf_config_learner(cfg, &learner);
-    if (status != FGSF_OK) return status;
-    fgsf_bellman_params params = fgsf_bellman_default_params(fgsf_network_get_shape(net));
-    params.max_pairs = batch->pairs;
-    params.samples = samples;
-    params.kind = learner.gradient.kind;
-    params.grad_mix = learner.gradient.eta;
-    params.h_beta = learner.gradient.h_beta;
-    params.estimator = learner.avg.estimator;
-    params.split = samples / 2;
-    params.target_network = other && params.kind == FGSF_SEMI;
-    params.loss_scale = learner.loss_scale;
-    status = fgsf_device_open(learner.agent.device, &device);
-    if (status == FGSF_OK) status = fgsf_bellman_create(device, &params, &bellman);
-    if (status == FGSF_OK) status = fgsf_bellman_run(bellman, batch, net, other, loss);
+    if (status == FGSF_OK) status = make_network(&learner, n, values, count, &net);
+    if (status == FGSF_OK && other) status = make_network(&learner, n, other, count, &second);
     if (status == FGSF_OK) {
-        memcpy(gradient, fgsf_bellman_gradient(bellman), fgsf_network_size(net) * sizeof(float));
+        fgsf_bellman_params params = fgsf_bellman_default_params(fgsf_network_get_shape(net));
+        params.max_pairs = batch->pairs;
+        params.samples = samples;
+        params.kind = learner.gradient.kind;
+        params.grad_mix = learner.gradient.eta;
+        params.h_beta = learner.gradient.h_beta;
+        params.estimator = learner.avg.estimator;
+        params.split = samples / 2;
+        params.target_network = other && params.kind == FGSF_SEMI;
+        params.loss_scale = learner.loss_scale;
+        status = fgsf_device_open(learner.agent.device, &device);
+        if (status == FGSF_OK) status = fgsf_bellman_create(device, &params, &bellman);
+    }
+    if (status == FGSF_OK) status = fgsf_bellman_run(bellman, batch, net, second, loss);
+    if (status == FGSF_OK) take_gradient(net, fgsf_bellman_gradient(bellman), gradients);
+    if (status == FGSF_OK && fgsf_bellman_error_gradient(bellman)) {
+        take_gradient(net, fgsf_bellman_error_gradient(bellman), gradients + count);
     }
     fgsf_bellman_free(bellman);
     fgsf_device_free(device);
+    fgsf_network_free(second);
+    fgsf_network_free(net);
     return status;
 }
 
-// ---- Many environments --------------------------------------------------------------------------
+// ---- Environments -------------------------------------------------------------------------------
 
-static fgsf_status start_lane(const lanes *v, int i) {
-    v->rewards[i] = 0.0;
-    v->terminated[i] = v->truncated[i] = v->over[i] = false;
-    v->lengths[i] = 0;
-    return fgsf_env_reset(v->envs[i], &v->rngs[i]);
-}
-
-static fgsf_status step_lane(const lanes *v, int i, int action) {
-    size_t width = (size_t)v->envs[i]->spec.num_features;
-    fgsf_step_result step = {0};
-    fgsf_status status = fgsf_env_step(v->envs[i], action, &v->rngs[i], &step);
-    if (status != FGSF_OK) return status;
-    v->lengths[i]++;
-    v->rewards[i] = step.reward;
-    v->terminated[i] = step.terminal;
-    v->truncated[i] = !step.terminal && v->horizon > 0 && v->lengths[i] >= v->horizon;
-    v->over[i] = v->terminated[i] || v->truncated[i];
-    memcpy(v->features + (size_t)i * width, step.phi, width * sizeof(double));
-    return FGSF_OK;
-}
-
-// Steps every instance, or starts its next episode when the last one is over (the action is then
-// not used and nothing is paid); `actions` NULL starts them all.
+// Steps every instance into the arrays, or starts its next episode when the last one is over (the
+// action is then not used and nothing is paid); `actions` NULL starts them all.
 FGSF_API fgsf_status fgsf_python_step(const lanes *v, const int32_t *actions) {
     for (int i = 0; i < v->count; i++) {
-        const fgsf_env_spec *spec = &v->envs[i]->spec;
-        bool start = !actions || v->over[i];
-        fgsf_status status = start ? start_lane(v, i) : step_lane(v, i, actions[i]);
+        fgsf_env *env = v->envs[i];
+        size_t width = (size_t)env->spec.num_features;
+        double *features = v->features + (size_t)i * width;
+        bool start = !actions || v->terminated[i] || v->truncated[i];
+        fgsf_step_result step = {0};
+        fgsf_status status = start ? fgsf_env_reset(env, &v->rngs[i])
+                                   : fgsf_env_step(env, actions[i], &v->rngs[i], &step);
         if (status != FGSF_OK) return status;
-        if (start) {
-            size_t width = (size_t)spec->num_features;
-            memset(v->features + (size_t)i * width, 0, width * sizeof(double));
+        v->lengths[i] = start ? 0 : v->lengths[i] + 1;
+        v->rewards[i] = step.reward;
+        v->terminated[i] = step.terminal;
+        v->success[i] = step.success;
+        v->truncated[i] = !step.terminal && v->horizon > 0 && v->lengths[i] >= v->horizon;
+        if (step.phi) {
+            memcpy(features, step.phi, width * sizeof(double));
+        } else {
+            memset(features, 0, width * sizeof(double));
         }
-        fgsf_env_observe(v->envs[i], v->states + (size_t)i * (size_t)spec->state_size);
+        fgsf_env_observe_f64(env, v->states + (size_t)i * (size_t)env->spec.state_size);
     }
     return FGSF_OK;
 }

@@ -16,6 +16,7 @@ fgsf_agent_params fgsf_agent_default_params(void) {
         .net = {.num_hidden = 2, .hidden = {256, 256}, .bias = true},
         .per_task = true,
         .device = "auto",
+        .threads = 1,
     };
 }
 
@@ -109,6 +110,9 @@ fgsf_status fgsf_agent_create(const fgsf_agent_params *params, int max_rows, fgs
         params->representation == FGSF_Q && !params->per_task ? 1 : params->num_tasks;
     agent->params.xi.num_features = params->num_features;
     status = fgsf_device_open(params->device, &agent->device);
+    if (status == FGSF_OK) {
+        status = fgsf_device_set_threads(agent->device, (int)params->threads);
+    }
     if (status == FGSF_OK && params->representation == FGSF_XI) {
         status = fgsf_feature_set_create(&agent->params.xi, &agent->set);
     }

@@ -129,13 +129,32 @@ static fgsf_status open_file(const char *path, const char *kind, fgsf_archive **
     return status == FGSF_OK ? fgsf_archive_get_text(*archive, "config", json) : status;
 }
 
+// The configuration in a file, which may be of an environment that is not registered.
+static fgsf_status read_config(const char *json, const char *path, fgsf_config *cfg) {
+    cJSON *root = NULL;
+    fgsf_status status = fgsf_json_parse(json, path, &root);
+    if (status == FGSF_OK) status = fgsf_config_resolve(NULL, "clean", "fg-sfrql", cfg);
+    if (status == FGSF_OK) status = fgsf_config_read_json(cfg, root, path, true);
+    cJSON_Delete(root);
+    return status;
+}
+
+// A run may go on on another device.
 static fgsf_status check_same_config(const fgsf_config *cfg, const char *json, const char *path) {
-    char *own = fgsf_config_to_json(cfg);
-    if (!own) return fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to compare it", path);
-    bool same = strcmp(own, json) == 0;
+    fgsf_config saved;
+    fgsf_status status = read_config(json, path, &saved);
+    if (status != FGSF_OK) return status;
+    saved.learner.agent.threads = cfg->learner.agent.threads;
+    memcpy(saved.learner.agent.device, cfg->learner.agent.device, FGSF_NAME_SIZE);
+    char *own = fgsf_config_to_json(cfg), *other = fgsf_config_to_json(&saved);
+    if (!own || !other) {
+        status = fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to compare it", path);
+    } else if (strcmp(own, other) != 0) {
+        status = fgsf_fail(FGSF_ERR_INVALID, "%s: was written with another configuration", path);
+    }
     free(own);
-    return same ? FGSF_OK
-                : fgsf_fail(FGSF_ERR_INVALID, "%s: was written with another configuration", path);
+    free(other);
+    return status;
 }
 
 // ---- Policies -------------------------------------------------------------------------------------
@@ -234,16 +253,6 @@ static fgsf_status load_agent(const fgsf_archive *archive, const char *path, con
     return w.walk.status;
 }
 
-// The configuration of a policy, which may be of an environment that is not registered.
-static fgsf_status read_config(const char *json, const char *path, fgsf_config *cfg) {
-    cJSON *root = NULL;
-    fgsf_status status = fgsf_json_parse(json, path, &root);
-    if (status == FGSF_OK) status = fgsf_config_resolve(NULL, "clean", "fg-sfrql", cfg);
-    if (status == FGSF_OK) status = fgsf_config_read_json(cfg, root, path, true);
-    cJSON_Delete(root);
-    return status;
-}
-
 fgsf_status fgsf_agent_load(const char *path, const char *device, fgsf_config *cfg,
                             fgsf_agent **out) {
     FGSF_REQUIRE(path && out);
@@ -253,6 +262,7 @@ fgsf_status fgsf_agent_load(const char *path, const char *device, fgsf_config *c
     const char *json = NULL;
     fgsf_status status = open_file(path, "policy", &archive, &json);
     if (status == FGSF_OK) status = read_config(json, path, &read);
+    if (status == FGSF_OK) read.learner.agent.threads = 1; // acting has no large products
     if (status == FGSF_OK && device) {
         status = fgsf_config_set(&read, "device.name", device, "--device");
     }
@@ -422,6 +432,7 @@ fgsf_status fgsf_trainer_load(fgsf_trainer *t, const char *path) {
         fgsf_trainer old = *t;
         *t = *loaded;
         *loaded = old;
+        t->learner->params.avg.context = t; // which draws fresh samples, has moved
     }
     fgsf_trainer_free(loaded);
     fgsf_archive_free(archive);

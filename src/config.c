@@ -128,6 +128,14 @@ fgsf_status fgsf_config_resolve(const char *env, const char *preset, const char 
     return status;
 }
 
+double fgsf_config_epsilon(const fgsf_config *cfg, int64_t steps) {
+    if (!cfg) return 0.0;
+    double from = cfg->explore.epsilon, to = cfg->explore.to;
+    double done = (double)steps / (double)cfg->explore.over;
+    if (cfg->explore.schedule == FGSF_EXPLORE_CONSTANT) return from;
+    return done < 1.0 ? from + (to - from) * done : to;
+}
+
 fgsf_status fgsf_config_learner(const fgsf_config *cfg, fgsf_learner_params *out) {
     FGSF_REQUIRE(cfg && out);
     fgsf_learner_params params = cfg->learner;

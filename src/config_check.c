@@ -215,9 +215,17 @@ static fgsf_status check_diagnostics(const fgsf_config *cfg, const fgsf_env_def 
     return FGSF_OK;
 }
 
+static fgsf_status check_centre(const fgsf_config *cfg, const fgsf_env_def *def) {
+    (void)def;
+    bool xi = cfg->learner.agent.representation == FGSF_XI;
+    if (!cfg->env.centre_features || !xi) return FGSF_OK;
+    return refuse("env.centre_features with representation=xi: a set of feature vectors has no "
+                  "mean to subtract; set representation=psi");
+}
+
 static fgsf_status (*const checks[])(const fgsf_config *, const fgsf_env_def *) = {
     check_sizes,   check_representation, check_gradient, check_updates,     check_network,
-    check_average, check_schedule,       check_dqn,      check_diagnostics,
+    check_average, check_schedule,       check_dqn,      check_diagnostics, check_centre,
 };
 
 fgsf_status fgsf_config_validate(const fgsf_config *cfg) {

@@ -151,7 +151,11 @@ fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *so
     }
     cJSON *root = NULL;
     fgsf_status status = fgsf_json_parse(text, source, &root);
-    if (status == FGSF_OK) status = fgsf_config_read_json(cfg, root, source, false);
+    // The run.json of a run holds, beside other things, its configuration.
+    const cJSON *run = cJSON_GetObjectItemCaseSensitive(root, "schema");
+    bool is_run = cJSON_IsString(run) && strncmp(run->valuestring, "fgsf.run/", 9) == 0;
+    const cJSON *keys = is_run ? cJSON_GetObjectItemCaseSensitive(root, "config") : root;
+    if (status == FGSF_OK) status = fgsf_config_read_json(cfg, keys, source, false);
     cJSON_Delete(root);
     return status;
 }
@@ -194,13 +198,17 @@ char *fgsf_config_to_json(const fgsf_config *cfg) {
     return text;
 }
 
+bool fgsf_key_matters(const fgsf_key *key) {
+    return strcmp(key->name, "seed") != 0 && strncmp(key->name, "device.", 7) != 0;
+}
+
 // FNV-1a, member by member, so that hashing needs no memory and cannot fail.
 uint64_t fgsf_config_hash(const fgsf_config *cfg) {
     uint64_t hash = 14695981039346656037u;
     const fgsf_key *key;
     for (size_t i = 0; cfg && (key = fgsf_config_key_at(cfg, i)); i++) {
         char member[MAX_MEMBER];
-        if (strcmp(key->name, "seed") == 0) continue;
+        if (!fgsf_key_matters(key)) continue;
         size_t n = print_member(cfg, key, false, member);
         for (size_t k = 0; k < n; k++) hash = (hash ^ (unsigned char)member[k]) * 1099511628211u;
     }

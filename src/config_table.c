@@ -40,6 +40,9 @@ const fgsf_key fgsf_key_table[] = {
     INT("env.num_tasks", env.num_tasks, "1", 1, 1000, "Tasks to train on, in order."),
     REAL("env.slip", env.slip, "0", 0, 1,
          "Probability that the action is replaced by a uniform one."),
+    BOOL("env.centre_features", env.centre_features, "false",
+         "Learn from phi - m, with m the mean of phi over 10,000 uniformly random steps, and from "
+         "the reward less w m; for tasks that never end, whose policies stay the same."),
 
     REAL("train.gamma", learner.gamma, "0.95", 0, 0.999999, "Discount."),
     INT("train.batch_size", learner.batch_size, "64", 1, 1e6, "Transitions per update."),
@@ -158,6 +161,11 @@ const fgsf_key fgsf_key_table[] = {
            "Pivots drawn from the replay ring, or the transition just made."),
     CHOICE("avg.shortfall", learner.avg.shortfall, "use_available", "use_available|replace|skip",
            "Fewer than avg.n stored: use them, draw with replacement, or skip the pivot."),
+    INT("avg.min_stored", learner.avg.min_stored, "1", 1, MANY,
+        "A pair takes part once this many of its transitions are stored."),
+    CHOICE("avg.source", learner.avg.source, "stored", "stored|fresh",
+           "Next states that are averaged: stored ones, or drawn anew by setting a copy of the "
+           "environment to the pair's state."),
     CHOICE("avg.next_action", learner.avg.next_action, "gpi", "gpi|own_mean|policy_c_at_mean",
            "Bootstrap action when averaging."),
     CHOICE("avg.key", learner.avg.key, "exact", "exact|grid",
@@ -194,8 +202,42 @@ const fgsf_key fgsf_key_table[] = {
 
     TEXT("device.name", learner.agent.device, "auto",
          "Compute device: auto, cpu, blas or a ggml device."),
+    INT("device.threads", learner.agent.threads, "1", 1, 1024,
+        "Threads of one run, for its large matrix products; results do not depend on it."),
 };
 const size_t fgsf_key_count = sizeof fgsf_key_table / sizeof *fgsf_key_table;
+
+// What other libraries call a key, for the message about an unknown one.
+const char *const fgsf_synonym_table[][2] = {
+    {"dqn.learning_rate", "dqn.lr"},
+    {"learning_rate", "sf.lr"},
+    {"alpha", "sf.lr"},
+    {"step_size", "sf.lr"},
+    {"discount", "train.gamma"},
+    {"discount_factor", "train.gamma"},
+    {"minibatch_size", "train.batch_size"},
+    {"total_timesteps", "train.steps_per_task"},
+    {"max_episode_steps", "train.horizon"},
+    {"episode_length", "train.horizon"},
+    {"buffer_size", "train.buffer_capacity"},
+    {"replay_size", "train.buffer_capacity"},
+    {"memory_size", "train.buffer_capacity"},
+    {"exploration", "explore.epsilon"},
+    {"hidden_sizes", "net.hidden"},
+    {"layers", "net.hidden"},
+    {"width", "net.hidden"},
+    {"architecture", "net.kind"},
+    {"normalization", "net.norm"},
+    {"optimizer", "opt.kind"},
+    {"max_grad_norm", "opt.grad_clip"},
+    {"tau", "target.polyak"},
+    {"target_update_interval", "target.period"},
+    {"double_dqn", "target.double"},
+    {"full_gradient", "gradient.kind"},
+    {"noise", "env.slip"},
+    {"stochasticity", "env.slip"},
+};
+const size_t fgsf_synonym_count = sizeof fgsf_synonym_table / sizeof *fgsf_synonym_table;
 
 // What a preset sets for every method. What it sets for one environment is in that environment's
 // table.

@@ -15,6 +15,8 @@ typedef struct fgsf_method_row {
 
 extern const fgsf_key fgsf_key_table[];
 extern const size_t fgsf_key_count;
+extern const char *const fgsf_synonym_table[][2]; // another name, and the key
+extern const size_t fgsf_synonym_count;
 extern const fgsf_setting fgsf_preset_table[];
 extern const size_t fgsf_preset_count;
 extern const fgsf_method_row fgsf_method_table[];
@@ -33,6 +35,10 @@ fgsf_status fgsf_key_set_list(fgsf_config *cfg, const fgsf_key *key, const doubl
                               const char *source);
 fgsf_status fgsf_key_set_text(fgsf_config *cfg, const fgsf_key *key, const char *value,
                               const char *source);
+
+// Whether a key says what is learned and how: all but the seed and the device do. Runs that differ in
+// the others alone are of one family, and a run may be resumed on another device.
+bool fgsf_key_matters(const fgsf_key *key);
 
 // Writes a key's value as text (as JSON when `json`); returns the length without the terminator,
 // which may exceed `size`, as snprintf does.

@@ -57,6 +57,15 @@ static const char *const renamed[][2] = {
     {"sf.representation", "representation"},
 };
 
+// Looks for a key's other name as it is, then without its group.
+static const char *find_synonym(const char *name) {
+    const char *dot = strchr(name, '.');
+    for (size_t i = 0; i < fgsf_synonym_count; i++) {
+        if (strcmp(fgsf_synonym_table[i][0], name) == 0) return fgsf_synonym_table[i][1];
+    }
+    return dot ? find_synonym(dot + 1) : NULL;
+}
+
 // Levenshtein distance of two short texts, each cut to MAX_NAME characters.
 static int edit_distance(const char *a, const char *b) {
     int row[MAX_NAME + 1];
@@ -94,6 +103,11 @@ fgsf_status fgsf_key_unknown(const fgsf_config *cfg, const char *name, const cha
             return fgsf_fail(FGSF_ERR_INVALID, "%s%skey '%s' is now %s", source ? source : "",
                              source ? ": " : "", name, renamed[i][1]);
         }
+    }
+    const char *meant = find_synonym(name);
+    if (meant) {
+        return fgsf_fail(FGSF_ERR_INVALID, "%s%sunknown key '%.80s'; here it is called '%s'",
+                         source ? source : "", source ? ": " : "", name, meant);
     }
     const fgsf_key *key;
     for (size_t i = 0; (key = fgsf_config_key_at(cfg, i)); i++) {
@@ -193,7 +207,7 @@ static fgsf_status set_list_text(fgsf_config *cfg, const fgsf_key *key, const ch
     double numbers[FGSF_MAX_HIDDEN + 1];
     int count = 0;
     while (n > 0 && count <= FGSF_MAX_HIDDEN) {
-        size_t length = strcspn(from, ",");
+        size_t length = strcspn(from, ",x"); // 256x256 too, where a comma separates lists
         if (length > n) length = n;
         char item[24];
         int64_t number = 0;

@@ -46,9 +46,7 @@ static fgsf_status record(fgsf_trainer *t, fgsf_env *env, fgsf_rng *rng, int i, 
         return status;
     }
     fgsf_env_observe(env, h->s_next + at * state);
-    for (size_t k = 0; k < d; k++) {
-        h->phi[at * d + k] = (float)result.phi[k];
-    }
+    fgsf_trainer_centre(t, t->task, result.phi, h->phi + at * d, &result.reward);
     h->discount[i] = result.terminal ? 0.0f : (float)t->cfg.learner.gamma;
     h->reward[i] = (float)result.reward;
     *over = result.terminal || (i + 1) % t->cfg.train.horizon == 0;

@@ -10,6 +10,8 @@
 #include "registry.h"
 #include "require.h"
 
+#define LARGEST (1 << 20) // of the sizes that a definition may have
+
 static fgsf_registry registry = {.what = "environment"};
 
 // ---- Definitions --------------------------------------------------------------------------------
@@ -70,6 +72,24 @@ fgsf_status fgsf_env_require(const char *name, const fgsf_env_def **def) {
 
 // ---- Instances ----------------------------------------------------------------------------------
 
+// What a definition says of its own sizes.
+static fgsf_status check_spec(const char *name, const fgsf_env_spec *s) {
+    const struct {
+        const char *name;
+        int value, least;
+    } sizes[] = {{"num_tasks", s->num_tasks, 1},          {"num_heldout", s->num_heldout, 0},
+                 {"num_actions", s->num_actions, 1},      {"num_features", s->num_features, 0},
+                 {"state_size", s->state_size, 1},        {"raw_size", s->raw_size, 0},
+                 {"full_size", s->full_size, s->raw_size}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (sizes[i].value < sizes[i].least || sizes[i].value > LARGEST) {
+            return fgsf_fail(FGSF_ERR_INVALID, "%s: %s: %d is not in [%d, %d]", name, sizes[i].name,
+                             sizes[i].value, sizes[i].least, LARGEST);
+        }
+    }
+    return FGSF_OK;
+}
+
 fgsf_status fgsf_env_create(const fgsf_config *cfg, fgsf_env **out) {
     FGSF_REQUIRE(cfg && out);
     const fgsf_env_def *def;
@@ -85,13 +105,19 @@ fgsf_status fgsf_env_create(const fgsf_config *cfg, fgsf_env **out) {
     fgsf_env *env = NULL;
     status = def->create(cfg->env_params.bytes, (int)cfg->env.num_tasks, &env);
     if (status != FGSF_OK) return status;
+    if (!env) return fgsf_fail(FGSF_ERR_INVALID, "%s: create made no environment", def->name);
     env->def = def;
     env->task = 0;
     env->slip = cfg->env.slip;
-    env->scratch = calloc((size_t)env->spec.state_size, sizeof *env->scratch);
-    if (!env->scratch) {
+    env->scratch = NULL;
+    status = check_spec(def->name, &env->spec);
+    if (status == FGSF_OK) {
+        env->scratch = calloc((size_t)env->spec.state_size, sizeof *env->scratch);
+        if (!env->scratch) status = fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", def->name);
+    }
+    if (status != FGSF_OK) {
         fgsf_env_free(env);
-        return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", def->name);
+        return status;
     }
     *out = env;
     return FGSF_OK;
@@ -133,7 +159,15 @@ fgsf_status fgsf_env_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_re
     if (env->slip > 0.0 && fgsf_rng_uniform(rng) < env->slip) {
         action = (int)fgsf_rng_below(rng, (uint64_t)env->spec.num_actions);
     }
-    return env->def->step(env, action, rng, out);
+    fgsf_status status = env->def->step(env, action, rng, out);
+    if (status != FGSF_OK) return status;
+    bool good = isfinite(out->reward) && (out->phi || env->spec.num_features == 0);
+    for (int i = 0; good && i < env->spec.num_features; i++) good = isfinite(out->phi[i]);
+    return good ? FGSF_OK
+                : fgsf_fail(FGSF_ERR_INVALID,
+                            "%s: a step gave a reward or features that are not "
+                            "finite, or no features",
+                            env->def->name);
 }
 
 void fgsf_env_observe(const fgsf_env *env, float *state) {

@@ -1,6 +1,7 @@
 // Greedy or epsilon-greedy episodes of an agent, on trained and on held-out tasks.
 #include "fgsf/evaluate.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "fgsf/reward.h"
@@ -28,8 +29,24 @@ static fgsf_eval_row *append(fgsf_eval_rows *out) {
     return &out->rows[out->count++];
 }
 
+// Chooses greedily at `state` and adds what its values say to the row. Without `rng`, for steps that
+// are explored, ties draw nothing.
+static fgsf_status choose(fgsf_agent *agent, const scoring *score, const float *state, float *q,
+                          fgsf_rng *rng, fgsf_eval_row *row, int *action) {
+    const fgsf_agent_params *params = fgsf_agent_get_params(agent);
+    int policies, actions = params->num_actions;
+    fgsf_status status = fgsf_agent_q(agent, row->task, score->rho, state, q, &policies);
+    if (status != FGSF_OK) return status;
+    fgsf_choice best =
+        fgsf_gpi_choose(q, policies, actions, rng ? params->tie : FGSF_TIE_FIRST, rng);
+    if (row->steps == 0) row->overestimation = q[best.policy * actions + best.action];
+    row->action_gap += fgsf_gpi_gap(q, policies, actions);
+    *action = best.action;
+    return FGSF_OK;
+}
+
 static fgsf_status run_episode(fgsf_agent *agent, const fgsf_config *cfg, fgsf_env *env,
-                               const scoring *score, double epsilon, float *state,
+                               const scoring *score, double epsilon, float *state, float *q,
                                fgsf_eval_row *row) {
     fgsf_rng rng = fgsf_rng_make(
         FGSF_EVAL_SEED + 1000u * (unsigned)row->task + (unsigned)row->episode, FGSF_STREAM_EVAL);
@@ -37,28 +54,33 @@ static fgsf_status run_episode(fgsf_agent *agent, const fgsf_config *cfg, fgsf_e
     fgsf_step_result result = {0};
     double discount = 1.0;
     while (status == FGSF_OK && row->steps < cfg->eval.horizon && !result.terminal) {
-        fgsf_choice choice = {0, 0};
+        int action = 0, explored = -1;
         fgsf_env_observe(env, state);
         if (epsilon > 0.0 && fgsf_rng_uniform(&rng) < epsilon) {
-            choice.action = (int)fgsf_rng_below(&rng, (uint64_t)env->spec.num_actions);
-        } else {
-            status = fgsf_agent_act(agent, row->task, score->rho, state, &rng, &choice);
+            explored = (int)fgsf_rng_below(&rng, (uint64_t)env->spec.num_actions);
         }
-        if (status == FGSF_OK) status = fgsf_env_step(env, choice.action, &rng, &result);
+        status = choose(agent, score, state, q, explored < 0 ? &rng : NULL, row, &action);
+        if (explored >= 0) action = explored;
+        if (status == FGSF_OK) status = fgsf_env_step(env, action, &rng, &result);
         row->episode_return += result.reward;
         row->discounted_return += discount * result.reward;
         discount *= cfg->learner.gamma;
         row->success = row->success || result.success;
         row->steps++;
     }
+    row->overestimation -= row->discounted_return;
+    if (cfg->env.centre_features) row->overestimation = NAN;
+    row->action_gap /= row->steps > 0 ? row->steps : 1;
     return status;
 }
 
 static fgsf_status run_task(fgsf_agent *agent, const fgsf_config *cfg, fgsf_env *env, int task,
                             const scoring *score, double epsilon, fgsf_eval_rows *out) {
+    int values = fgsf_agent_num_policies(agent) * env->spec.num_actions;
     float *state = malloc((size_t)env->spec.state_size * sizeof(float));
-    fgsf_status status =
-        state ? fgsf_env_set_task(env, task) : fgsf_fail(FGSF_ERR_MEMORY, "no memory to evaluate");
+    float *q = malloc((size_t)values * sizeof *q);
+    fgsf_status status = state && q ? fgsf_env_set_task(env, task)
+                                    : fgsf_fail(FGSF_ERR_MEMORY, "no memory to evaluate");
     for (int episode = 0; episode < cfg->eval.episodes && status == FGSF_OK; episode++) {
         fgsf_eval_row row = {.task = task,
                              .heldout = task >= env->spec.num_tasks,
@@ -68,7 +90,7 @@ static fgsf_status run_task(fgsf_agent *agent, const fgsf_config *cfg, fgsf_env 
                              .fit_error = score->fit_error};
         status = out->stop && *out->stop
                      ? fgsf_fail(FGSF_STOPPED, "stopped during the evaluation")
-                     : run_episode(agent, cfg, env, score, epsilon, state, &row);
+                     : run_episode(agent, cfg, env, score, epsilon, state, q, &row);
         fgsf_eval_row *place = status == FGSF_OK ? append(out) : NULL;
         if (place) {
             *place = row;
@@ -77,6 +99,7 @@ static fgsf_status run_task(fgsf_agent *agent, const fgsf_config *cfg, fgsf_env 
         }
     }
     free(state);
+    free(q);
     return status;
 }
 

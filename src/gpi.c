@@ -52,3 +52,15 @@ fgsf_choice fgsf_gpi_choose(const float *q, int num_policies, int num_actions, e
     }
     return (fgsf_choice){i / num_actions, i % num_actions};
 }
+
+double fgsf_gpi_gap(const float *q, int num_policies, int num_actions) {
+    if (!q || num_policies < 1 || num_actions < 2) return 0.0;
+    float best = -INFINITY, second = -INFINITY;
+    for (int a = 0; a < num_actions; a++) {
+        float value = q[a];
+        for (int k = 1; k < num_policies; k++) value = fmaxf(value, q[k * num_actions + a]);
+        second = fmaxf(second, fminf(best, value));
+        best = fmaxf(best, value);
+    }
+    return (double)best - (double)second;
+}

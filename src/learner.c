@@ -33,20 +33,21 @@ static fgsf_status track_target(const fgsf_learner *l, fgsf_training *training,
 
 // What a step of a shared network moves: the body and task's head at the task's rate, and the heads
 // of priors. Their rows have the weight lr_prior / lr, which Adam divides out of the heads' steps
-// again, so there they step at lr_prior. A head without rows stays as it is.
+// again, so there they step at lr_prior. A head without rows stays as it is, and its steps are its own.
 static int list_stretches(fgsf_learner *l, const fgsf_network *net, double rate) {
     const fgsf_parameters *list = fgsf_network_get_parameters(net);
     int w = fgsf_shape_head(&l->agent->shape, list), count = 0;
     size_t rows = (size_t)(l->agent->shape.actions * l->agent->shape.features);
-    l->stretches[count++] = (fgsf_stretch){0, list->list[w].offset, rate * l->params.lr};
+    l->stretches[count++] =
+        (fgsf_stretch){.count = list->list[w].offset, .lr = rate * l->params.lr};
     for (int k = 0; k < l->agent->seen; k++) {
         bool adam = l->params.opt.kind == FGSF_ADAM;
         for (int i = w; i < list->count && l->moved[k]; i++) {
             const fgsf_parameter *p = &list->list[i];
             size_t size = rows * (size_t)(p->rows == 1 ? 1 : p->columns);
-            l->stretches[count++] =
-                (fgsf_stretch){p->offset + (size_t)k * size, size,
-                               rate * (adam ? learning_rate(l, k) : l->params.lr)};
+            l->stretches[count++] = (fgsf_stretch){
+                p->offset + (size_t)k * size, size,
+                rate * (adam ? learning_rate(l, k) : l->params.lr), l->head_steps[k]};
         }
     }
     return count;
@@ -65,6 +66,7 @@ static fgsf_status step(fgsf_learner *l, int k, fgsf_optimizer *opt, fgsf_networ
 // The network first, then its error network; both gradients were taken before.
 static fgsf_status optimise(fgsf_learner *l, int k, fgsf_network *net, double *norm) {
     fgsf_training *t = &l->training[fgsf_agent_net_of(l->agent, k)];
+    for (int head = 0; head < l->agent->seen; head++) l->head_steps[head] += l->moved[head];
     fgsf_status status = step(l, k, t->opt, net, fgsf_bellman_gradient(l->bellman), 1.0, norm);
     if (status == FGSF_OK && t->error) {
         status = step(l, k, t->error_opt, t->error, fgsf_bellman_error_gradient(l->bellman),
@@ -261,7 +263,8 @@ fgsf_status fgsf_learner_learn(fgsf_learner *l, int task, fgsf_learned *out) {
     l->policy = fgsf_agent_policy_of(l->agent, task);
     l->scope = fgsf_agent_scope(l->agent, task, &l->first);
     l->used = 0;
-    fgsf_learner_sample(l);
+    status = fgsf_learner_sample(l);
+    if (status != FGSF_OK) return status;
     if (l->pairs == 0) {
         out->skipped = true;
         return FGSF_OK;
@@ -413,7 +416,7 @@ fgsf_learner_params fgsf_learner_default_params(void) {
         .reward = fgsf_reward_default_params(0),
         .next_action_current = FGSF_NEXT_GPI,
         .next_action_prior = FGSF_NEXT_OWN,
-        .avg = {.n = 1, .grid_pitch = 0.05},
+        .avg = {.n = 1, .min_stored = 1, .grid_pitch = 0.05},
         .divergence_limit = 1e10,
     };
 }
@@ -446,6 +449,7 @@ static fgsf_status check_params(const fgsf_learner_params *p) {
         {"target.period", (double)p->target.period, p->target.period >= 1},
         {"avg.n", (double)p->avg.n, p->avg.n >= 1 && p->avg.n <= 1 << 16},
         {"avg.pivots", (double)p->avg.pivots, p->avg.pivots >= 0 && p->avg.pivots <= 1 << 20},
+        {"avg.min_stored", (double)p->avg.min_stored, p->avg.min_stored >= 1},
         {"update_set", p->update_set, (unsigned)p->update_set <= FGSF_UPDATE_I_ONLY},
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
@@ -453,6 +457,9 @@ static fgsf_status check_params(const fgsf_learner_params *p) {
             return fgsf_fail(FGSF_ERR_INVALID, "learner.%s: %g is out of range", checks[i].name,
                              checks[i].value);
         }
+    }
+    if (p->avg.source == FGSF_SAMPLES_FRESH && !p->avg.draw) {
+        return fgsf_fail(FGSF_ERR_INVALID, "learner.avg.source: fresh needs the function avg.draw");
     }
     return FGSF_OK;
 }
@@ -642,10 +649,11 @@ static bool allocate(fgsf_learner *l) {
     l->prior = calloc(pairs, sizeof *l->prior);
     l->rows = calloc(pairs, sizeof *l->rows);
     l->moved = calloc(policies, sizeof *l->moved);
+    l->head_steps = calloc(policies, sizeof *l->head_steps);
     l->stretches = calloc(2 * policies + 1, sizeof *l->stretches);
     return l->training && l->slots && l->matches && l->ties && l->select && l->rho &&
-           l->q_version && l->table && l->prior && l->rows && l->moved && l->stretches &&
-           allocate_batch(&l->batch, pairs, samples, input, features) &&
+           l->q_version && l->table && l->prior && l->rows && l->moved && l->head_steps &&
+           l->stretches && allocate_batch(&l->batch, pairs, samples, input, features) &&
            allocate_batch(&l->update, (size_t)max_rows_of_update(l), samples, input, features) &&
            allocate_tables(l->q, nets, states * rhos * actions) &&
            allocate_tables(l->update_q, nets, states * rhos * actions) &&
@@ -718,8 +726,9 @@ void fgsf_learner_free(fgsf_learner *l) {
     free_tables(l->q, nets);
     free_tables(l->update_q, nets);
     free_tables(l->select_q, nets);
-    void *arrays[] = {l->training,  l->rewards, l->slots, l->matches, l->ties,  l->select,   l->rho,
-                      l->q_version, l->table,   l->prior, l->rows,    l->moved, l->stretches};
+    void *arrays[] = {l->training, l->rewards, l->slots,      l->matches,  l->ties,
+                      l->select,   l->rho,     l->q_version,  l->table,    l->prior,
+                      l->rows,     l->moved,   l->head_steps, l->stretches};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         free(arrays[i]);
     }

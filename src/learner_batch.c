@@ -25,8 +25,26 @@ void fgsf_learner_target(const fgsf_learner *l, const fgsf_transition *t, float 
     }
 }
 
+static bool draws_fresh(const fgsf_learner *l) {
+    return l->averaging && l->params.avg.source == FGSF_SAMPLES_FRESH;
+}
+
+// What follows the pivot's (s, a), drawn anew.
+static fgsf_status draw(fgsf_learner *l, const fgsf_transition *pivot, fgsf_transition *out) {
+    fgsf_experience e = {.s = pivot->s, .action = pivot->action, .task = pivot->task};
+    fgsf_status status = l->params.avg.draw(l->params.avg.context, &l->replay_rng, &e);
+    if (status != FGSF_OK) return status;
+    *out = (fgsf_transition){.s_next = e.s_next,
+                             .phi = e.phi,
+                             .reward = (float)e.reward,
+                             .discount = e.terminal ? 0.0f : (float)l->params.gamma};
+    if (l->agent->set) out->event = fgsf_feature_set_nearest(l->agent->set, e.phi);
+    return FGSF_OK;
+}
+
 // Copies the pivot's (s, a) and what followed it: `present` transitions with the same key.
-static void gather(fgsf_learner *l, int pair, int64_t slot, const int64_t *matches, int present) {
+static fgsf_status gather(fgsf_learner *l, int pair, int64_t slot, const int64_t *matches,
+                          int present) {
     const fgsf_agent *agent = l->agent;
     fgsf_batch_arrays *b = &l->batch;
     size_t input = (size_t)agent->shape.input, features = (size_t)agent->shape.features;
@@ -39,14 +57,18 @@ static void gather(fgsf_learner *l, int pair, int64_t slot, const int64_t *match
         size_t row = (size_t)(pair * l->samples + p);
         // Missing samples repeat the first one; the Bellman graph gives them no weight.
         fgsf_transition t = fgsf_replay_at(l->replay, matches[p < present ? p : 0]);
+        fgsf_status status = draws_fresh(l) ? draw(l, &pivot, &t) : FGSF_OK;
+        if (status != FGSF_OK) return status;
         fgsf_learner_target(l, &t, b->y + row * features);
         fgsf_agent_input(agent, seen_as, t.s_next, b->s_next + row * input);
         b->discount[row] = t.discount;
     }
+    return FGSF_OK;
 }
 
 // Finds up to n transitions with the pivot's (s, a); returns how many, or 0 where the pivot cannot
-// be learned from: fewer than n with avg.shortfall=skip, or one alone with avg.estimator=split.
+// be learned from: fewer than avg.min_stored, fewer than n with avg.shortfall=skip, or one alone with
+// avg.estimator=split.
 static int find_samples(fgsf_learner *l, int64_t pivot) {
     const fgsf_learner_params *params = &l->params;
     bool replace = params->avg.shortfall == FGSF_SHORTFALL_REPLACE;
@@ -54,29 +76,40 @@ static int find_samples(fgsf_learner *l, int64_t pivot) {
     if (params->avg.shortfall == FGSF_SHORTFALL_SKIP) {
         least = n;
     }
+    if (params->avg.min_stored > 1 &&
+        fgsf_replay_matching_count(l->replay, pivot) < params->avg.min_stored) {
+        return 0;
+    }
+    if (draws_fresh(l)) {
+        for (int p = 0; p < n; p++) l->matches[p] = pivot; // gather draws what follows
+        return n;
+    }
     int found = fgsf_replay_matching(l->replay, &l->replay_rng, pivot, n, replace, l->matches);
     return found < least ? 0 : found;
 }
 
 // Samples the pairs to learn from; l->pairs may be none. Pivots without enough samples are left out,
 // so that means are over what is learned from and no policy takes a step on nothing.
-void fgsf_learner_sample(fgsf_learner *l) {
+fgsf_status fgsf_learner_sample(fgsf_learner *l) {
     if (l->averaging && l->params.avg.pivot_source == FGSF_PIVOT_CURRENT) {
         l->slots[0] = fgsf_replay_last(l->replay);
     } else {
         fgsf_replay_sample(l->replay, &l->replay_rng, l->max_pairs, l->slots);
     }
     l->pairs = 0;
-    for (int b = 0; b < l->max_pairs; b++) {
+    fgsf_status status = FGSF_OK;
+    for (int b = 0; b < l->max_pairs && status == FGSF_OK; b++) {
         if (b + PREFETCH < l->max_pairs) {
             fgsf_replay_prefetch(l->replay, l->slots[b + PREFETCH]);
         }
         int present = l->averaging ? find_samples(l, l->slots[b]) : 1;
         if (present > 0) {
-            gather(l, l->pairs++, l->slots[b], l->averaging ? l->matches : &l->slots[b], present);
+            const int64_t *matches = l->averaging ? l->matches : &l->slots[b];
+            status = gather(l, l->pairs++, l->slots[b], matches, present);
         }
     }
-    fgsf_learner_collect_states(l, &l->batch, 0, l->pairs);
+    if (status == FGSF_OK) fgsf_learner_collect_states(l, &l->batch, 0, l->pairs);
+    return status;
 }
 
 void fgsf_learner_collect_states(const fgsf_learner *l, fgsf_batch_arrays *b, int first,

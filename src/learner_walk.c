@@ -70,6 +70,9 @@ static void walk_policies(fgsf_learner *l, fgsf_walk *w) {
         return;
     }
     fgsf_agent_walk(l->agent, w);
+    if (l->agent->shared) {
+        w->array(w, "policy.0.head_steps", FGSF_I64, l->head_steps, (size_t)l->agent->num_policies);
+    }
     for (int net = 0; net < fgsf_agent_num_nets(l->agent); net++) {
         if (l->training[net].opt) {
             walk_training(l, w, net);

@@ -86,6 +86,7 @@ struct fgsf_learner {
     int used;                 // of them, filled
     int *rows;                // (pairs): pairs of the policy that is being added to the update
     bool *moved;              // (policies): those with rows in the update
+    int64_t *head_steps;      // (policies): steps of each head of a shared network
     fgsf_stretch *stretches;  // what a step of a shared network moves
 
     fgsf_choice *ties;   // (policies * A)
@@ -108,7 +109,7 @@ void fgsf_learner_target(const fgsf_learner *learner, const fgsf_transition *t, 
 
 // The steps of fgsf_learner_learn, in order. Samples the pairs to learn from; learner->pairs may be
 // none (learner_batch.c).
-void fgsf_learner_sample(fgsf_learner *learner);
+fgsf_status fgsf_learner_sample(fgsf_learner *learner);
 
 // Collects the different next states of `count` pairs from pair `first` on.
 void fgsf_learner_collect_states(const fgsf_learner *learner, fgsf_batch_arrays *batch, int first,

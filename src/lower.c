@@ -23,57 +23,54 @@ static size_t stride(const struct ggml_tensor *t, int dim) {
 }
 
 // dst (p, m) = b (p, n) a (m, n)^T + bias, in rows as ggml stores them.
-static void run_mul_mat(struct ggml_tensor *dst, int ith, bool relu) {
-    if (ith > 0) { // ggml calls every thread, and a device has one
-        return;
-    }
+static void run_mul_mat(struct ggml_tensor *dst, const fgsf_device *device, bool relu) {
     const struct ggml_tensor *a = dst->src[0], *b = dst->src[1], *bias = dst->src[2];
-    fgsf_product_run(&(fgsf_product){.m = (int)b->ne[1],
-                                     .n = (int)a->ne[1],
-                                     .k = (int)a->ne[0],
-                                     .a = b->data,
-                                     .a_row = stride(b, 1),
-                                     .a_col = 1,
-                                     .b = a->data,
-                                     .b_row = 1,
-                                     .b_col = stride(a, 1),
-                                     .c = dst->data,
-                                     .c_row = stride(dst, 1),
-                                     .bias = bias ? bias->data : NULL,
-                                     .relu = relu});
+    fgsf_product product = {.m = (int)b->ne[1],
+                            .n = (int)a->ne[1],
+                            .k = (int)a->ne[0],
+                            .a = b->data,
+                            .a_row = stride(b, 1),
+                            .a_col = 1,
+                            .b = a->data,
+                            .b_row = 1,
+                            .b_col = stride(a, 1),
+                            .c = dst->data,
+                            .c_row = stride(dst, 1),
+                            .bias = bias ? bias->data : NULL,
+                            .relu = relu};
+    fgsf_product_share(&product, device->pool);
 }
 
 static void mul_mat(struct ggml_tensor *dst, int ith, int nth, void *userdata) {
-    (void)nth, (void)userdata;
-    run_mul_mat(dst, ith, false);
+    (void)ith, (void)nth; // ggml's own threads, of which a device has one
+    run_mul_mat(dst, userdata, false);
 }
 
 static void mul_mat_relu(struct ggml_tensor *dst, int ith, int nth, void *userdata) {
-    (void)nth, (void)userdata;
-    run_mul_mat(dst, ith, true);
+    (void)ith, (void)nth;
+    run_mul_mat(dst, userdata, true);
 }
 
 // dst (m, n) = b (p, m)^T a (p, n); b may itself be a transposed view. With a third source, entries
 // where that is not positive are set to zero.
 static void out_prod(struct ggml_tensor *dst, int ith, int nth, void *userdata) {
-    (void)nth, (void)userdata;
-    if (ith > 0) {
-        return;
-    }
+    (void)ith, (void)nth;
+    const fgsf_device *device = userdata;
     const struct ggml_tensor *a = dst->src[0], *b = dst->src[1], *gate = dst->src[2];
-    fgsf_product_run(&(fgsf_product){.m = (int)b->ne[0],
-                                     .n = (int)a->ne[0],
-                                     .k = (int)a->ne[1],
-                                     .a = b->data,
-                                     .a_row = stride(b, 0),
-                                     .a_col = stride(b, 1),
-                                     .b = a->data,
-                                     .b_row = stride(a, 1),
-                                     .b_col = 1,
-                                     .c = dst->data,
-                                     .c_row = stride(dst, 1),
-                                     .gate = gate ? gate->data : NULL,
-                                     .gate_row = gate ? stride(gate, 1) : 0});
+    fgsf_product product = {.m = (int)b->ne[0],
+                            .n = (int)a->ne[0],
+                            .k = (int)a->ne[1],
+                            .a = b->data,
+                            .a_row = stride(b, 0),
+                            .a_col = stride(b, 1),
+                            .b = a->data,
+                            .b_row = stride(a, 1),
+                            .b_col = 1,
+                            .c = dst->data,
+                            .c_row = stride(dst, 1),
+                            .gate = gate ? gate->data : NULL,
+                            .gate_row = gate ? stride(gate, 1) : 0};
+    fgsf_product_share(&product, device->pool);
 }
 
 static bool is_matrix(const struct ggml_tensor *t) {
@@ -84,11 +81,18 @@ static bool is_unary(const struct ggml_tensor *t, enum ggml_unary_op op) {
     return t->op == GGML_OP_UNARY && ggml_get_unary_op(t) == op;
 }
 
-static void make_custom(struct ggml_context *ctx, struct ggml_tensor *node, ggml_custom_op_t fun) {
+// What the functions below share.
+typedef struct lowering {
+    struct ggml_context *ctx;
+    struct ggml_cgraph *graph;
+    fgsf_device *device;
+} lowering;
+
+static void make_custom(const lowering *l, struct ggml_tensor *node, ggml_custom_op_t fun) {
     // A throw-away custom node supplies the parameters in ggml's own layout.
     struct ggml_tensor *args[] = {node->src[0], node->src[1]};
     struct ggml_tensor *model =
-        ggml_custom_4d(ctx, GGML_TYPE_F32, 1, 1, 1, 1, args, 2, fun, 1, NULL);
+        ggml_custom_4d(l->ctx, GGML_TYPE_F32, 1, 1, 1, 1, args, 2, fun, 1, l->device);
     node->op = model->op;
     memcpy(node->op_params, model->op_params, sizeof node->op_params);
 }
@@ -144,7 +148,8 @@ static struct ggml_tensor *find_relu(struct ggml_cgraph *graph, const struct ggm
     return t->flags & GGML_TENSOR_FLAG_OUTPUT ? NULL : relu;
 }
 
-static void lower_mul_mat(struct ggml_context *ctx, struct ggml_cgraph *graph, int i) {
+static void lower_mul_mat(const lowering *l, int i) {
+    struct ggml_cgraph *graph = l->graph;
     struct ggml_tensor *node = ggml_graph_node(graph, i), *relu = NULL;
     int user = has_one_user(graph, node, i) ? next_user(graph, node, i) : -1;
     struct ggml_tensor *add = user >= 0 ? ggml_graph_node(graph, user) : NULL;
@@ -159,10 +164,11 @@ static void lower_mul_mat(struct ggml_context *ctx, struct ggml_cgraph *graph, i
     if (relu) {
         make_view(relu, add); // not of `node`: a view that nothing reads would never be released
     }
-    make_custom(ctx, node, relu ? mul_mat_relu : mul_mat);
+    make_custom(l, node, relu ? mul_mat_relu : mul_mat);
 }
 
-static void lower_out_prod(struct ggml_context *ctx, struct ggml_cgraph *graph, int i) {
+static void lower_out_prod(const lowering *l, int i) {
+    struct ggml_cgraph *graph = l->graph;
     struct ggml_tensor *node = ggml_graph_node(graph, i);
     int user = has_one_user(graph, node, i) ? next_user(graph, node, i) : -1;
     struct ggml_tensor *mul = user >= 0 ? ggml_graph_node(graph, user) : NULL;
@@ -174,10 +180,11 @@ static void lower_out_prod(struct ggml_context *ctx, struct ggml_cgraph *graph, 
         make_view(step, step->src[0]);
         make_view(mul, node);
     }
-    make_custom(ctx, node, out_prod);
+    make_custom(l, node, out_prod);
 }
 
-void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph) {
+void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph, fgsf_device *device) {
+    lowering l = {ctx, graph, device};
     for (int i = 0; i < ggml_graph_n_nodes(graph); i++) {
         const struct ggml_tensor *node = ggml_graph_node(graph, i);
         bool product = node->op == GGML_OP_MUL_MAT || node->op == GGML_OP_OUT_PROD;
@@ -188,9 +195,9 @@ void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph) {
         const struct ggml_tensor *b = node->src[1];
         bool unit[2] = {b->nb[0] == sizeof(float), b->nb[1] == sizeof(float)};
         if (node->op == GGML_OP_OUT_PROD && (unit[0] || unit[1])) {
-            lower_out_prod(ctx, graph, i);
+            lower_out_prod(&l, i);
         } else if (node->op == GGML_OP_MUL_MAT && unit[0]) {
-            lower_mul_mat(ctx, graph, i);
+            lower_mul_mat(&l, i);
         }
     }
 }

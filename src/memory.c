@@ -1,14 +1,21 @@
 // Memory that is about to be used by code that cannot do without.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // MAP_ANONYMOUS
+#endif
 #include "memory.h"
 
 #include <stdint.h>
-#include <stdlib.h>
+#include <sys/mman.h>
 
 #define RESERVE ((size_t)4 << 20) // bytes; ggml's contexts, hash tables and queues are far smaller
 
+// Maps and unmaps, which touches no page. malloc would: sanitizers mark every byte of it.
 fgsf_status fgsf_memory_check(size_t bytes, const char *what) {
-    void *volatile probe = bytes < SIZE_MAX - RESERVE ? malloc(bytes + RESERVE) : NULL;
-    if (!probe) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for %s (%zu bytes)", what, bytes);
-    free(probe);
+    size_t size = bytes < SIZE_MAX - RESERVE ? bytes + RESERVE : SIZE_MAX;
+    void *probe = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (probe == MAP_FAILED) {
+        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for %s (%zu bytes)", what, bytes);
+    }
+    munmap(probe, size);
     return FGSF_OK;
 }

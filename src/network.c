@@ -14,6 +14,7 @@
 
 #define BLOCK 16        // floats; every parameter starts on a cache line
 #define LIMIT (1 << 20) // of every size
+#define MOST INT32_MAX  // numbers in all parameters together
 
 struct fgsf_network {
     fgsf_network_shape shape;
@@ -60,7 +61,8 @@ int fgsf_shape_actions(const fgsf_network_shape *shape) {
 void fgsf_parameters_add(fgsf_parameters *out, const char *name, int rows, int columns,
                          enum fgsf_fill fill, int fan_in) {
     if (!out) return;
-    if (out->count >= FGSF_MAX_PARAMETERS || rows < 1 || columns < 1) {
+    if (!name || out->count >= FGSF_MAX_PARAMETERS || rows < 1 || columns < 1 ||
+        (int64_t)rows * columns > MOST - (int64_t)out->flat_size) {
         out->overflow = true;
         return;
     }
@@ -126,9 +128,11 @@ fgsf_status fgsf_network_shape_check(const fgsf_network_shape *shape) {
     fgsf_parameters list;
     fgsf_network_list(shape, &list);
     if (list.overflow || list.count == 0) {
-        return fgsf_fail(FGSF_ERR_INVALID,
-                         "network '%s': 1 to %d parameters of at least one number are supported",
-                         def->name, FGSF_MAX_PARAMETERS);
+        return fgsf_fail(
+            FGSF_ERR_INVALID,
+            "network '%s': 1 to %d parameters with a name are supported, of at least one "
+            "number each and at most %d together",
+            def->name, FGSF_MAX_PARAMETERS, MOST);
     }
     return FGSF_OK;
 }

@@ -102,7 +102,7 @@ FGSF_CLONES static double squared_norm(const float *g, size_t size) {
 FGSF_CLONES static void adam_step(fgsf_optimizer *opt, float *restrict theta,
                                   const float *restrict g, float scale, const fgsf_stretch *at) {
     const fgsf_optimizer_params *p = &opt->params;
-    double t = (double)opt->steps;
+    double t = (double)at->steps;
     float b1 = (float)p->beta1, b2 = (float)p->beta2, eps = (float)p->eps;
     float c1 = (float)(1.0 - p->beta1), c2 = (float)(1.0 - p->beta2);
     float step = (float)(at->lr / (1.0 - pow(p->beta1, t)));
@@ -155,13 +155,14 @@ fgsf_status fgsf_optimizer_step_stretches(fgsf_optimizer *opt, fgsf_network *net
         return fgsf_fail(FGSF_DIVERGED, "the gradient's norm is %g", length);
     }
     float scale = p->clip > 0.0 && length > p->clip ? (float)(p->clip / (length + 1e-6)) : 1.0f;
-    double decay =
-        p->kind == FGSF_SGD_RM ? pow(p->rm_k0 / (p->rm_k0 + (double)opt->steps), p->rm_power) : 1.0;
     float *theta = fgsf_network_edit(net);
     opt->steps++;
     for (int k = 0; k < count; k++) {
         fgsf_stretch at = stretches[k];
-        at.lr *= decay;
+        at.steps = at.steps > 0 ? at.steps : opt->steps;
+        if (p->kind == FGSF_SGD_RM) {
+            at.lr *= pow(p->rm_k0 / (p->rm_k0 + (double)(at.steps - 1)), p->rm_power);
+        }
         if (p->kind == FGSF_ADAM) {
             unsigned before = fgsf_denormals_flush();
             adam_step(opt, theta, gradient, scale, &at);
@@ -176,7 +177,7 @@ fgsf_status fgsf_optimizer_step_stretches(fgsf_optimizer *opt, fgsf_network *net
 fgsf_status fgsf_optimizer_step(fgsf_optimizer *opt, fgsf_network *net, const float *gradient,
                                 double lr, double *norm) {
     FGSF_REQUIRE(opt && net && gradient);
-    fgsf_stretch all = {0, opt->size, lr};
+    fgsf_stretch all = {.count = opt->size, .lr = lr};
     return fgsf_optimizer_step_stretches(opt, net, gradient, &all, 1, norm);
 }
 

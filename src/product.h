@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct fgsf_pool;
+
 // c (m, n) = a (m, k) b (k, n), then bias, relu and gate in that order; no size is zero. Element (i, j)
 // of a is a[i * a_row + j * a_col], and one of the two strides is 1; so for b. c overlaps no other.
 typedef struct fgsf_product {
@@ -25,6 +27,9 @@ typedef struct fgsf_product {
 // columns, and with AVX2 and AVX-512, where the multiply-adds are fused, it has the same bits. With
 // m = 1, k >= 16 and a_col = b_row = 1 it is sixteen chains, added pairwise.
 void fgsf_product_run(const fgsf_product *product);
+
+// The same bits, with the threads of a pool where the product is large enough; `pool` may be NULL.
+void fgsf_product_share(const fgsf_product *product, struct fgsf_pool *pool);
 
 // The same for one kind of vectors; fgsf_product_run calls the widest that the CPU has.
 void fgsf_product_run_plain(const fgsf_product *product);

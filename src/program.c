@@ -148,7 +148,30 @@ void fgsf_device_free(fgsf_device *device) {
     if (device->threads) {
         ggml_threadpool_free(device->threads);
     }
+    fgsf_pool_free(device->pool);
     free(device);
+}
+
+fgsf_status fgsf_device_set_threads(fgsf_device *device, int threads) {
+    FGSF_REQUIRE(device);
+    if (threads < 1 || threads > FGSF_MAX_THREADS) {
+        return fgsf_fail(FGSF_ERR_INVALID, "device.threads: %d is not in [1, %d]", threads,
+                         FGSF_MAX_THREADS);
+    }
+    if (threads > 1 && !device->lower) {
+        return fgsf_fail(
+            FGSF_ERR_UNSUPPORTED,
+            "device.threads: %d, but %s computes with one; only the device auto can use "
+            "more",
+            threads, device->description);
+    }
+    fgsf_pool *pool = NULL;
+    fgsf_status status = threads > 1 ? fgsf_pool_create(threads, &pool) : FGSF_OK;
+    if (status == FGSF_OK) {
+        fgsf_pool_free(device->pool);
+        device->pool = pool;
+    }
+    return status;
 }
 
 const char *fgsf_device_description(const fgsf_device *device) {
@@ -344,7 +367,7 @@ fgsf_status fgsf_program_finish(fgsf_program *program, fgsf_device *device,
         return schedule(program, device);
     }
     if (device->lower) {
-        fgsf_lower(program->ctx, program->graph);
+        fgsf_lower(program->ctx, program->graph, device);
         double left;
         device->products_left += count_products(program->graph, &left);
     }

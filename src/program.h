@@ -9,6 +9,7 @@
 #include "ggml-alloc.h"
 #include "ggml-backend.h"
 #include "ggml.h"
+#include "pool.h"
 
 #define FGSF_MAX_BACKENDS 3
 #define FGSF_GRAPH_ROOM 16384 // nodes of the largest graph that is built, forward and backward
@@ -19,6 +20,7 @@ struct fgsf_device {
     int num_backends;
     struct ggml_threadpool *threads; // kept, or ggml would make one for every graph it computes
     bool lower;                      // products run by product.c inside the CPU graph
+    fgsf_pool *pool;                 // that helps them; NULL with one thread
     int products, products_left;     // of all graphs so far: in all, and what lower.c left to ggml
     char description[128];
     char fallbacks[512];
@@ -81,7 +83,7 @@ void fgsf_leaves_bind(fgsf_leaves *leaves, const fgsf_network *net);
 void fgsf_tensor_place(struct ggml_tensor *tensor, ggml_backend_buffer_t buffer, float *data);
 
 // Rewrites the graph's products as calls of product.c; see lower.c.
-void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph);
+void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph, fgsf_device *device);
 
 // Rounds a number of rows up to the next size for which a graph is built: exact up to 32, at most 1/16
 // of it padding above; up to 8 and 1/4 where each graph has memory of its own on a device. At least

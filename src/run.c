@@ -303,7 +303,7 @@ fgsf_status fgsf_run_finish(fgsf_run *run, fgsf_run_status status,
 
 // ---- Refusing another configuration --------------------------------------------------------------
 
-// Compares the configuration of a run with `cfg`, except for the seed.
+// Compares the configuration of a run with `cfg`, except for the seed and the device.
 static fgsf_status compare_config(const char *directory, const fgsf_config *cfg) {
     fgsf_run_record old;
     fgsf_status status = fgsf_run_read(directory, &old);
@@ -313,7 +313,7 @@ static fgsf_status compare_config(const char *directory, const fgsf_config *cfg)
         char a[FGSF_TEXT_SIZE], b[FGSF_TEXT_SIZE];
         fgsf_key_print(&old.config, key, false, a, sizeof a);
         fgsf_key_print(cfg, key, false, b, sizeof b);
-        if (strcmp(a, b) == 0 || strcmp(key->name, "seed") == 0) continue;
+        if (strcmp(a, b) == 0 || !fgsf_key_matters(key)) continue;
         return fgsf_fail(FGSF_ERR_INVALID,
                          "%s holds a run with %s=%.200s, this one has %s=%.200s: use another --out",
                          directory, key->name, a, key->name, b);

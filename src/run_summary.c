@@ -17,18 +17,19 @@
 
 #define MAX_LABEL 24
 #define MAX_COLUMNS 64
+#define LATER 3 // columns of eval.csv that came later
 
 static const char columns[] =
     "env,method,cell,seed,status,task,heldout,cum_reward,area,"
     "reward_model,epsilon,episodes,eval_return,eval_success,eval_steps,steps,seconds,"
-    "config_hash,message,eval_discounted\n";
+    "config_hash,message,eval_discounted,eval_overestimation,eval_action_gap\n";
 
 // One task of one run under one protocol; sums until they are printed. A task without evaluation has
 // an empty protocol.
 typedef struct outcome {
     char task[MAX_LABEL], model[MAX_LABEL], epsilon[MAX_LABEL];
     double returns, successes, steps;
-    double discounted; // NaN where eval.csv is older than this column
+    double later[LATER]; // of the columns that older files lack; NaN there
     long episodes;
 } outcome;
 
@@ -147,7 +148,8 @@ static fgsf_status train_row(collection *all, char **fields) {
 }
 
 static const char *const eval_columns[] = {
-    "task", "reward_model", "epsilon", "return", "success", "steps", "[discounted_return]"};
+    "task",  "reward_model",        "epsilon",          "return",      "success",
+    "steps", "[discounted_return]", "[overestimation]", "[action_gap]"};
 
 static outcome *find_outcome(collection *all, const char *task, const char *model,
                              const char *epsilon) {
@@ -167,18 +169,22 @@ static outcome *find_outcome(collection *all, const char *task, const char *mode
 }
 
 static fgsf_status eval_row(collection *all, char **fields) {
-    double value[3], discounted = NAN;
+    double value[3], later[LATER];
     for (int k = 0; k < 3; k++) {
         if (!is_label(fields[k])) return FGSF_ERR_FORMAT;
         if (!fgsf_number_read(fields[3 + k], &value[k])) return FGSF_ERR_FORMAT;
     }
-    if (*fields[6] && !fgsf_number_read(fields[6], &discounted)) return FGSF_ERR_FORMAT;
+    for (int k = 0; k < LATER; k++) {
+        later[k] = NAN;
+        bool known = *fields[6 + k] && strcmp(fields[6 + k], "nan") != 0;
+        if (known && !fgsf_number_read(fields[6 + k], &later[k])) return FGSF_ERR_FORMAT;
+    }
     outcome *o = find_outcome(all, fields[0], fields[1], fields[2]);
     if (!o) return fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
     o->returns += value[0];
     o->successes += value[1];
     o->steps += value[2];
-    o->discounted += discounted;
+    for (int k = 0; k < LATER; k++) o->later[k] += later[k];
     o->episodes++;
     return FGSF_OK;
 }
@@ -239,10 +245,11 @@ static void put_rows(FILE *out, const fgsf_run_record *r, const char *standing,
         fprintf(out, "%lld,%.3f,%016llx,", (long long)r->progress.steps, r->progress.seconds,
                 (unsigned long long)fgsf_config_hash(&r->config));
         put_quoted(out, message);
-        putc(',', out);
         const outcome *o = all->num_outcomes ? &all->outcomes[i] : NULL;
-        if (o && o->episodes && isfinite(o->discounted)) {
-            fprintf(out, "%.10g", o->discounted / (double)o->episodes);
+        for (int k = 0; k < LATER; k++) {
+            bool known = o && o->episodes && isfinite(o->later[k]);
+            putc(',', out);
+            if (known) fprintf(out, "%.10g", o->later[k] / (double)o->episodes);
         }
         putc('\n', out);
     }
@@ -269,7 +276,7 @@ static fgsf_status put_run(summary *s, const char *directory) {
         snprintf(message, sizeof message, "%s: %s", relative, fgsf_last_error());
         fprintf(out, ",,,,unreadable,,,,,,,0,,,,,,,");
         put_quoted(out, message);
-        fputs(",\n", out);
+        fputs(",,,\n", out);
         return FGSF_OK;
     }
     status = fgsf_run_verify(directory, &r);
@@ -281,7 +288,7 @@ static fgsf_status put_run(summary *s, const char *directory) {
     }
     status = read_rows(directory, "train.csv", train_columns, 3, train_row, &all);
     if (status == FGSF_OK)
-        status = read_rows(directory, "eval.csv", eval_columns, 7, eval_row, &all);
+        status = read_rows(directory, "eval.csv", eval_columns, 6 + LATER, eval_row, &all);
     if (status == FGSF_OK) status = add_unevaluated(&all);
     if (status != FGSF_ERR_MEMORY) {
         put_rows(out, &r, fgsf_run_status_name(r.status), &all,

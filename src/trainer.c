@@ -79,6 +79,8 @@ static fgsf_status create_learner(fgsf_trainer *t) {
     params.agent.num_features = t->spec.num_features;
     params.agent.state_size = t->spec.state_size;
     params.agent.tasks = t->tasks;
+    params.avg.draw = fgsf_trainer_draw_next;
+    params.avg.context = t;
     params.max_rows = (int)t->cfg.diag.residual_batch;
     if (def->feature_set) {
         params.agent.xi.members = def->feature_set(t->envs[0], &params.agent.xi.num_members);
@@ -92,6 +94,7 @@ static fgsf_status create_parts(fgsf_trainer *t) {
     t->task_rng = fgsf_rng_make((uint64_t)t->cfg.seed, FGSF_STREAM_TASKS);
     fgsf_status status = create_envs(t);
     if (status == FGSF_OK) status = allocate(t);
+    if (status == FGSF_OK) status = fgsf_trainer_create_samples(t);
     if (status == FGSF_OK) status = create_learner(t);
     t->total_steps = t->cfg.train.steps_per_task * t->spec.num_tasks;
     bool at_once = !is_sequential(&t->cfg) || t->cfg.learner.agent.scope == FGSF_SCOPE_ALL;
@@ -126,6 +129,7 @@ void fgsf_trainer_free(fgsf_trainer *t) {
     for (int task = 0; task < t->spec.num_tasks && t->envs; task++) {
         fgsf_env_free(t->envs[task]);
     }
+    fgsf_trainer_free_samples(t);
     fgsf_heldout_free(&t->heldout);
     void *arrays[] = {t->envs, t->env_rng, t->tasks, t->weights, t->episodes, t->accounts,
                       t->s,    t->s_next,  t->phi,   t->phi_f64, t->raw,      t->raw_next};
@@ -196,7 +200,9 @@ static fgsf_status begin_step(fgsf_trainer *t, fgsf_episode *episode) {
 }
 
 // phi(s, a, s') as floats; from the environment where s is its own, else from the two raw states.
-static void write_features(fgsf_trainer *t, int action, const fgsf_step_result *result) {
+// *reward is made what is learned from.
+static void write_features(fgsf_trainer *t, int action, const fgsf_step_result *result,
+                           double *reward) {
     const double *phi = result->phi;
     if (!t->cfg.tasks.isolate_state) {
         fgsf_env *env = t->envs[t->task];
@@ -205,16 +211,18 @@ static void write_features(fgsf_trainer *t, int action, const fgsf_step_result *
         memcpy(t->raw, t->raw_next, (size_t)t->spec.full_size * sizeof(double));
         phi = t->phi_f64;
     }
-    for (int k = 0; k < t->spec.num_features; k++) {
-        t->phi[k] = (float)phi[k];
-    }
+    fgsf_trainer_centre(t, t->task, phi, t->phi, reward);
 }
 
 static fgsf_status observe(fgsf_trainer *t, int action, const fgsf_step_result *result) {
+    double reward = result->reward;
+    fgsf_status status = fgsf_trainer_check_endless(t, result);
+    if (status != FGSF_OK) return status;
+    write_features(t, action, result, &reward);
     return fgsf_learner_observe(t->learner, &(fgsf_experience){.s = t->s,
                                                                .s_next = t->s_next,
                                                                .phi = t->phi,
-                                                               .reward = result->reward,
+                                                               .reward = reward,
                                                                .action = action,
                                                                .task = t->task,
                                                                .terminal = result->terminal});
@@ -233,14 +241,6 @@ static fgsf_status learn(fgsf_trainer *t) {
     return status;
 }
 
-// The probability of a uniform action, by the steps of the active task.
-static double exploration(const fgsf_trainer *t) {
-    double from = t->cfg.explore.epsilon, to = t->cfg.explore.to;
-    double done = (double)t->accounts[t->task].steps / (double)t->cfg.explore.over;
-    if (t->cfg.explore.schedule == FGSF_EXPLORE_CONSTANT) return from;
-    return done < 1.0 ? from + (to - from) * done : to;
-}
-
 fgsf_status fgsf_trainer_step(fgsf_trainer *t) {
     FGSF_REQUIRE(t);
     if (fgsf_trainer_done(t)) {
@@ -253,7 +253,8 @@ fgsf_status fgsf_trainer_step(fgsf_trainer *t) {
     fgsf_episode *episode = &t->episodes[t->cfg.tasks.isolate_state ? t->task : 0];
     if (status == FGSF_OK) status = begin_step(t, episode);
     if (status == FGSF_OK) {
-        status = fgsf_learner_act(t->learner, t->task, t->s, exploration(t), &action);
+        double epsilon = fgsf_config_epsilon(&t->cfg, t->accounts[t->task].steps);
+        status = fgsf_learner_act(t->learner, t->task, t->s, epsilon, &action);
     }
     if (status == FGSF_OK) {
         status = fgsf_env_step(t->envs[t->task], action, &t->env_rng[t->task], &result);
@@ -262,7 +263,6 @@ fgsf_status fgsf_trainer_step(fgsf_trainer *t) {
         return status;
     }
     fgsf_env_observe(t->envs[t->task], t->s_next);
-    write_features(t, action, &result);
     status = observe(t, action, &result);
     if (status == FGSF_OK) status = learn(t);
 
@@ -365,7 +365,6 @@ fgsf_status fgsf_trainer_prefill(fgsf_trainer *t, int task, int64_t transitions)
             break;
         }
         fgsf_env_observe(t->envs[task], t->s_next);
-        write_features(t, action, &result);
         status = observe(t, action, &result);
         episode->over = result.terminal || ++episode->length >= t->cfg.train.horizon;
         memcpy(t->s, t->s_next, (size_t)t->spec.state_size * sizeof(float));

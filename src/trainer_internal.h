@@ -34,6 +34,13 @@ typedef struct fgsf_heldout {
     fgsf_bellman *bellman; // the graph whose loss is the residual
 } fgsf_heldout;
 
+// Where next states are drawn anew: an environment that is set to the state of a stored pair.
+typedef struct fgsf_fresh {
+    fgsf_env *env;
+    double *state, *raw; // (state_size), (raw_size)
+    float *s_next, *phi;
+} fgsf_fresh;
+
 struct fgsf_trainer {
     fgsf_config cfg;
     fgsf_env_spec spec;
@@ -57,11 +64,26 @@ struct fgsf_trainer {
     float *s, *s_next;                // (state_size): encoded states around the step
     float *phi;                       // (num_features)
     double *raw, *raw_next, *phi_f64; // for features of states that do not belong together
+    double
+        *centre; // (num_features): with env.centre_features, what is subtracted from phi; else NULL
+    fgsf_fresh fresh; // with avg.source=fresh
     fgsf_heldout heldout;
 };
 
 // Adds the tasks that the schedule has reached.
 fgsf_status fgsf_trainer_add_tasks(fgsf_trainer *trainer, int count);
+
+// What env.centre_features and avg.source=fresh need; draws what follows a stored pair; refuses the end
+// of an episode under env.centre_features (trainer_samples.c, as what follows).
+fgsf_status fgsf_trainer_create_samples(fgsf_trainer *trainer);
+void fgsf_trainer_free_samples(fgsf_trainer *trainer);
+fgsf_status fgsf_trainer_draw_next(void *trainer, fgsf_rng *rng, fgsf_experience *out);
+fgsf_status fgsf_trainer_check_endless(const fgsf_trainer *trainer, const fgsf_step_result *result);
+
+// Writes phi as floats and makes *reward what is learned from: less their centres with
+// env.centre_features.
+void fgsf_trainer_centre(const fgsf_trainer *trainer, int task, const double *phi, float *out,
+                         double *reward);
 
 // Collects transitions of the active task. They depend on the seed and the task alone, so they can be
 // collected again at any time.

@@ -120,8 +120,8 @@ dqn-tie-hull          $DQN gpi.tie=hull net.init=zeros
 
 reacher-gymnasium     reacher --methods sfrql,fg-sfrql $MUJOCO env.reacher_dynamics=gymnasium env.reacher_target_in_state=true
 reacher-lag           reacher --methods fg-sfrql $MUJOCO env.reacher_lag=true env.slip=0.1
-maze-medium           point_maze --methods fg-sfrql --layout medium $MUJOCO env.goal_noise=0.2 env.terminate_on_goal=true
-maze-large            point_maze --methods dqn,fg-sfrql --layout large $MUJOCO env.goal_in_state=false
+maze-medium           point_maze --methods fg-sfrql $MUJOCO env.layout=medium env.goal_noise=0.2 env.terminate_on_goal=true
+maze-large            point_maze --methods dqn,fg-sfrql $MUJOCO env.layout=large env.goal_in_state=false
 "
 
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

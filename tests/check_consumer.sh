@@ -38,6 +38,7 @@ for kind in static shared; do
     cmake --build "$work/$kind" >"$work/build.log" || die "$(cat "$work/build.log")"
     run "find_package, $kind, C" "$work/$kind/consumer_c" "$work/policy.gguf"
     run "find_package, $kind, C++" "$work/$kind/consumer_cpp"
+    run "find_package, $kind, a network" "$work/$kind/residual"
 done
 
 # ---- pkg-config ----------------------------------------------------------------------------------
@@ -59,7 +60,14 @@ for kind in shared static; do
     c++ "-I$work/include" "$source/main.cpp" "${flags[@]}" -o "$work/pc_${kind}_cpp"
     run "pkg-config, $kind, C" "$work/pc_$kind" "$work/policy.gguf"
     run "pkg-config, $kind, C++" "$work/pc_${kind}_cpp"
+    cc "${warnings[@]}" "$examples/residual.c" "${flags[@]}" -o "$work/pc_${kind}_residual"
+    run "pkg-config, $kind, a network" "$work/pc_${kind}_residual"
 done
+eval "plugin=($(pkg-config --cflags --libs fgsf_plugin))"
+cc -shared -fPIC "${warnings[@]}" "$examples/residual.c" "${plugin[@]}" -o "$work/residual.so"
+# A program that builds no graph has no part of ggml in it, nor its C++ library.
+if nm "$work/pc_shared" | grep -w ggml_mul_mat; then die "the program has ggml in it"; fi
+if readelf -d "$work/pc_shared" | grep -F 'libstdc++'; then die "the program links libstdc++"; fi
 
 # ---- What is in the shared libraries --------------------------------------------------------------
 
@@ -97,6 +105,11 @@ if "$work/act" "$work/corners.gguf" 1 2>"$work/error" <"$work/states"; then die 
 # ---- The commands of docs/environments.md ---------------------------------------------------------
 
 [ -x "$prefix/bin/fgsf-train" ] || exit 0
+for plugin in "$work/residual.so" "$work/static/libresidual_plugin.so"; do
+    run "a plugin with a network" "$prefix/bin/fgsf-train" --plugin "$plugin" --env four_rooms --quiet \
+        --methods sfrql --scale smoke --set net.kind=residual --set net.hidden=8 --set env.num_tasks=1 \
+        --set train.steps_per_task=100 --out "$work/runs-${plugin##*/}"
+done
 # block N: the N-th block of commands in the section.
 block() {
     sed -n '/^## Adding an environment/,$p' "$FGSF_SOURCE/docs/environments.md" |

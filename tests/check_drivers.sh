@@ -71,17 +71,22 @@ have_mujoco=false
 good four_rooms --out runs
 good averaging --out runs --cell 1/7
 good gradient_ablation --out runs --cells A0,A1,B0,B1,C3,D1-full,H1-semi,J1-task-input
-good dial --out dialled --over rate --values 3e-4 --set env.num_tasks=1
-[ "$(ls dialled/four_rooms | tr '\n' ' ')" = "dqn@hard100-rate3e-4 dqn@polyak-rate3e-4 dqn@rate3e-4 \
-fg-dqn@mix0.5-rate3e-4 fg-dqn@rate3e-4 fg-sfrql@mix0.5-rate3e-4 fg-sfrql@rate3e-4 \
-sfrql@hard100-rate3e-4 sfrql@polyak-rate3e-4 sfrql@rate3e-4 " ] || fail "dial: $(ls dialled/four_rooms)"
-grep -q '"sf.lr_prior": 3e-06' dialled/four_rooms/sfrql@rate3e-4/seed-0/run.json || fail "dial: priors"
+good gradient_zoo --out zoo --cells semi-hard,full --set env.num_tasks=1 --methods fg-sfrql,fg-dqn \
+    --grid sf.lr/sf.lr_prior/dqn.lr=3e-4/3e-6/3e-4,1e-3/1e-5/1e-3
+[ "$(ls zoo/four_rooms | tr '\n' ' ')" = "fg-dqn@full+dqn.lr=1e-3 fg-dqn@full+dqn.lr=3e-4 \
+fg-dqn@semi-hard+dqn.lr=1e-3 fg-dqn@semi-hard+dqn.lr=3e-4 fg-sfrql@full+sf.lr=1e-3 fg-sfrql@full+sf.lr=3e-4 \
+fg-sfrql@semi-hard+sf.lr=1e-3 fg-sfrql@semi-hard+sf.lr=3e-4 " ] || fail "zoo: $(ls zoo/four_rooms)"
+about=zoo/four_rooms/fg-sfrql@semi-hard+sf.lr=3e-4/seed-0/run.json
+for line in '"sf.lr_prior": 3e-06' '"target.period": 100' '"gradient.kind": "semi"' '"env.slip": 0,'; do
+    grep -qF "$line" $about || fail "zoo: no $line in $(cat $about)"
+done
 [ "$(ls runs/four_rooms | grep -c '@slip')" = 5 ] || fail "averaging: $(ls runs/four_rooms)"
 [ "$(ls runs/four_rooms | grep -c '@[A-J]')" = 9 ] || fail "ablation: $(ls runs/four_rooms)"
 if $have_mujoco; then
     good reacher --out runs --methods dqn,fg-sfrql
-    good point_maze --out runs --layout medium --methods fg-sfrql,fg-sfrql-average
-    grep -q '"env.layout": "medium"' runs/point_maze/fg-sfrql/seed-0/run.json || fail "--layout"
+    good point_maze --out runs --set env.layout=medium \
+        --methods fg-sfrql,fg-sfrql-average
+    grep -q '"env.layout": "medium"' runs/point_maze/fg-sfrql/seed-0/run.json || fail "layout"
 fi
 "$bin/theory" --quick --csv runs/theory.csv gpi >out 2>log || fail "theory: $(cat log out)"
 "$bin/gradient_oracle" "$FGSF_SOURCE/tests/golden/gradients/full.json" >out 2>log && grep -q '"loss' out || fail "oracle: $(cat log)"
@@ -125,7 +130,9 @@ for run in pathlib.Path("runs").glob("*/*/seed-*"):
         group = groups[r["task"], r["reward_model"], r["epsilon"]]
         for column, source in (("eval_return", "return"), ("eval_steps", "steps"),
                                ("eval_success", "success"),
-                               ("eval_discounted", "discounted_return")):
+                               ("eval_discounted", "discounted_return"),
+                               ("eval_overestimation", "overestimation"),
+                               ("eval_action_gap", "action_gap")):
             mean = sum(float(x[source]) for x in group) / len(group)
             assert abs(mean - float(r[column])) < 1e-7, (run, r)
         assert int(r["episodes"]) == len(group) and r["config_hash"] == about["config_hash"]
@@ -149,6 +156,9 @@ if command -v gnuplot >/dev/null; then
     grep -q '^method  .*final return' out && grep -q '^fg-sfrql  *1  *smoke' out ||
         fail "no table: $(cat out)"
     [ -s drawn/export/figures/four_rooms_cumulative.png ] || fail "no figure"
+    grep -q 'too short to learn' out || fail "smoke does not say what it is: $(cat out)"
+    next=$(sed -n 's/^    experiments.run watch /"$bin\/watch" --plain --steps 1 /p' out)
+    grep -q policy.gguf <<<"$next" || fail "no next command: $(cat out)"
     "$export_bin" runs -o all >made 2>log || fail "export: $(cat log)"
     wanted=(four_rooms_cumulative four_rooms_diagnostics four_rooms_averaging
         overhead overhead_scaling)
@@ -191,15 +201,17 @@ refuse "nothing to run" averaging --out new --methods dqn
 refuse "Z9" gradient_ablation --out new --cells A0,Z9
 refuse "--cells" gradient_ablation --out new --cells ,
 refuse "nope" averaging --out new --cells slip0.1,nope
-refuse "nope" dial --out new --over rate --arms semi,nope
-refuse "nope" dial --out new --over nope
+refuse "nope" gradient_zoo --out new --cells semi,nope
+refuse "cell semi+gradient.kind=full" gradient_zoo --out new --cells semi --grid gradient.kind=full,semi
+refuse "sf.nope" "${one[@]}" --out new --grid sf.nope=1,2
+refuse "sf.lr=2 contradicts cell sf.lr=1" "${one[@]}" --out new --grid sf.lr=1,2 --set sf.lr=2
 refuse "compat" gradient_ablation --out new --cells A0 --preset compat
 refuse "cell A0" gradient_ablation --out new --cells A0 --set target.mode=none
 refuse "'file'" "${one[@]}" --out file
 refuse "file/below" "${one[@]}" --out file/below
 refuse "/proc/none" "${one[@]}" --out /proc/none
 if $have_mujoco; then
-    refuse "spiral" point_maze --out new --layout spiral
+    refuse "spiral" point_maze --out new --set env.layout=spiral
 fi
 [ ! -e new ] || fail "bad input left something behind: $(find new)"
 
@@ -208,12 +220,26 @@ checksums runs >before
 refuse "sf.lr=" "${one[@]}" --out runs --set sf.lr=0.01
 refuse "train.gamma=" "${one[@]}" --out runs --set train.gamma=0.9 --resume --seeds 2
 refuse "preset=" "${one[@]}" --out runs --preset compat
+# So are other methods with another environment, training or preset beside runs that are not cells.
+refuse "cannot be compared" four_rooms --methods fg-sfrql-seq-average --out runs --set train.gamma=0.9
+refuse "env.slip=0.1" four_rooms --methods fg-sfrql-seq-average --out runs --set env.slip=0.1
+refuse "compat" four_rooms --methods fg-sfrql-seq-average --out runs --preset compat
 # A finished run is never written again.
 good four_rooms --methods dqn,fg-sfrql --out runs
 grep -q 'finished before' log || fail "finished runs: $(cat log)"
 good four_rooms --methods dqn,fg-sfrql --out runs --resume
 checksums runs >after
 diff before after || fail "finished runs were touched"
+
+# ... unless its user says so, by name.
+cp -r runs gone
+refuse "--overwrite=gone" "${one[@]}" --out gone --set sf.lr=0.01 --overwrite
+refuse "nothing was deleted" "${one[@]}" --out gone --set sf.lr=0.01 --overwrite=runs
+diff -r runs gone || fail "--overwrite deletes without being asked to"
+good gradient_ablation --cells B1 --out gone --overwrite=gone --set train.gamma=0.9
+good gradient_ablation --cells B1 --out gone --set train.gamma=0.9
+grep -q 'finished before' log || fail "--overwrite: $(cat log)"
+[ -d gone/four_rooms/fg-sfrql@A1 ] || fail "--overwrite deletes other cells"
 
 # ---- seeds, and the printed configuration --------------------------------------------------------
 
@@ -239,10 +265,14 @@ print_again() { # DRIVER RUN ARGS...
         fail "$1 --config: $(cat log)"
     same "again/$2" "runs/$2"
 }
+# The run.json of a run says all that is needed to do it again.
+PATH=$work/nothing "$bin/four_rooms" --config runs/four_rooms/sfrql/seed-0/run.json --out old --quiet \
+    >out 2>log || fail "--config run.json: $(cat log)"
+same old/four_rooms/sfrql/seed-0 runs/four_rooms/sfrql/seed-0
 print_again four_rooms four_rooms/fg-sfrql-average/seed-0 --methods fg-sfrql-average
 print_again gradient_ablation four_rooms/fg-sfrql@B1/seed-0 --methods fg-sfrql --cells B1
 if $have_mujoco; then
-    print_again point_maze point_maze/fg-sfrql/seed-0 --methods fg-sfrql --layout medium
+    print_again point_maze point_maze/fg-sfrql/seed-0 --methods fg-sfrql --set env.layout=medium
 fi
 
 # ---- kill -9, Ctrl-C, and what they leave --------------------------------------------------------

@@ -29,7 +29,7 @@ for folder in figures tables; do
 done
 
 for kind in cumulative diagnostics gpi_share scores success evaluation zero_shot profile \
-    differences averaging ablation dial fg-sfrql_policy_map; do
+    differences averaging ablation rate sf.lr net.norm fg-sfrql_policy_map; do
     grep -q "^figure *figures/four_rooms_$kind.png" made || fail "no figure four_rooms_$kind"
 done
 for name in point_maze_umaze_trajectories reacher_trajectories overhead overhead_scaling \
@@ -51,9 +51,17 @@ done
 grep -q smoke "out 1/figures/reacher_scores.gp" || fail "three seeds are not labelled smoke"
 ! grep -q smoke "out 1/figures/four_rooms_scores.gp" || fail "five seeds are labelled smoke"
 # Cells in the order of their numbers, and a line over them.
-[ "$(grep -o '^sfrql,success,[^,]*' "out 1/figures/four_rooms_dial.csv" | cut -d, -f3 | tr '\n' ' ')" = \
-    "0.0001 0.0003 0.001 0.003 " ] || fail "dial: $(grep '^sfrql,success' "out 1/figures/four_rooms_dial.csv")"
-grep -q '^sfrql hard100,success,0.001,' "out 1/figures/four_rooms_dial.csv" || fail "dial: no arm"
+figure="out 1/figures/four_rooms_rate.csv"
+[ "$(grep -o '^sfrql,SF: success,[^,]*' "$figure" | cut -d, -f3 | tr '\n' ' ')" = "1e-4 3e-4 1e-3 3e-3 " ] ||
+    fail "rate: $(cat "$figure")"
+grep -q '^sfrql hard100,SF: success,1e-3,0.001,' "$figure" || fail "rate: no arm"
+# A grid has a figure per key: a line over numbers, bars over words; the other key's values are panels.
+grep -q '^fg-sfrql,net.norm=rms; SF: success,3e-3,0.003,' "out 1/figures/four_rooms_sf.lr.csv" ||
+    fail "sf.lr: $(cat "out 1/figures/four_rooms_sf.lr.csv")"
+grep -q '^BARS = 0' "out 1/figures/four_rooms_sf.lr.gp" || fail "sf.lr: bars over numbers"
+grep -q '^sfrql,sf.lr=1e-3; SF: success,rms,2,' "out 1/figures/four_rooms_net.norm.csv" ||
+    fail "net.norm: $(cat "out 1/figures/four_rooms_net.norm.csv")"
+grep -q "^array WORDS\[2\] = \['none', 'rms'\]" "out 1/figures/four_rooms_net.norm.gp" || fail "net.norm: no words"
 # Success, steps and discounted return of all tasks, the first, the later ones and the repeated.
 for row in sfrql,first, sfrql,later, sfrql,repeated,; do
     grep -q "^$row" "out 1/tables/four_rooms_parts.csv" || fail "parts: no row $row"

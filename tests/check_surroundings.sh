@@ -57,8 +57,9 @@ raw "$bin/four_rooms" --config bad_key.json
 raw "$bin/four_rooms" --out new --set env.map=bad_cell.txt
 raw "$bin/four_rooms" --out new --set env.map=bad_reward.txt
 raw "$bin/four_rooms" --device "$esc" --out new
-raw "$bin/point_maze" --layout "$esc"
-raw "$bin/dial" --over "$esc"
+raw "$bin/point_maze" --set "env.layout=$esc"
+raw "$bin/four_rooms" --grid "sf.lr=$esc"
+raw "$bin/gradient_zoo" --cells "$esc"
 raw "$bin/averaging" --cells "$esc"
 raw "$bin/watch" "$esc"
 raw "$bin/watch" runs/four_rooms/fg-sfrql/seed-0/policy.gguf --task "$esc"

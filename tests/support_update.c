@@ -275,48 +275,60 @@ static void write_pick(const world *w, const pick *p, int j, arrays *out) {
     }
 }
 
-// The rate of every parameter of a shared network: the body and the task's head at lr, the heads of
-// priors at lr_prior under Adam, which divides the weight of their rows out again, and at lr under
-// SGD, which does not; zero for a head without a row.
-static double *head_rates(const world *w, const pick *picks, int count) {
-    const fgsf_learner_params *cfg = &w->t->cfg.learner;
-    const fgsf_network_shape *shape = &w->t->agent->shape;
-    fgsf_parameters list;
-    fgsf_network_list(shape, &list);
-    double *rates = reference_zeros(list.flat_size);
-    int outputs = shape->actions * shape->features;
-    for (int i = 0; i < list.count; i++) {
-        const fgsf_parameter *q = &list.list[i];
-        int each = q->rows == 1 ? 1 : q->columns; // numbers of one output
-        for (int n = 0; n < q->rows * q->columns; n++) {
-            int head = n / each / outputs;
-            bool is_body = i < list.count - 2, has_rows = is_body;
-            for (int j = 0; j < count && !is_body; j++) has_rows |= picks[j].head == head;
-            bool is_prior = !is_body && head != w->task && cfg->opt.kind == FGSF_ADAM;
-            rates[q->offset + (size_t)n] = !has_rows ? 0.0 : is_prior ? cfg->lr_prior : cfg->lr;
-        }
-    }
-    return rates;
+// Where a parameter of a shared network belongs: the head of number n of parameter q, or -1 for the
+// body.
+static int head_of(const world *w, const fgsf_parameters *list, int i, int n) {
+    const fgsf_parameter *q = &list->list[i];
+    int outputs = w->t->agent->shape.actions * w->t->agent->shape.features;
+    int each = q->rows == 1 ? 1 : q->columns; // numbers of one output
+    return i < list->count - 2 ? -1 : n / each / outputs;
 }
 
-// One optimiser step in which every parameter has its own rate, and none moves, nor do its moments,
-// where that is zero.
+// The rate of a head: lr for the task's, lr_prior for a prior's under Adam, which divides the weight
+// of its rows out again, and lr under SGD, which does not.
+static double head_rate(const world *w, int head) {
+    const fgsf_learner_params *cfg = &w->t->cfg.learner;
+    bool prior = head != w->task && cfg->opt.kind == FGSF_ADAM;
+    return prior ? cfg->lr_prior : cfg->lr;
+}
+
+// Takes the step that the optimiser of one head, or of the body (-1), takes after `steps` steps.
+static void step_one(const world *w, twin *p, const double *gradient, int head, int64_t steps,
+                     double lr) {
+    fgsf_parameters list;
+    fgsf_network_list(&w->t->agent->shape, &list);
+    double *now[3] = {p->theta, p->opt.m, p->opt.v}, *after[3];
+    for (int m = 0; m < 3; m++) {
+        after[m] = reference_zeros(p->opt.size);
+        memcpy(after[m], now[m], p->opt.size * sizeof(double));
+    }
+    reference_optimizer opt = p->opt;
+    opt.steps = steps;
+    opt.m = after[1];
+    opt.v = after[2];
+    reference_optimizer_step(&opt, after[0], gradient, lr);
+    for (int i = 0; i < list.count; i++) {
+        for (int n = 0; n < list.list[i].rows * list.list[i].columns; n++) {
+            size_t at = list.list[i].offset + (size_t)n;
+            for (int m = 0; m < 3 && head_of(w, &list, i, n) == head; m++)
+                now[m][at] = after[m][at];
+        }
+    }
+    for (int m = 0; m < 3; m++) free(after[m]);
+}
+
+// One step of a shared network: the body and every head with a row, each by its own count of steps. A
+// head without a row does not move, nor do its moments.
 static void step_heads(const world *w, twin *p, const double *gradient, const pick *picks,
                        int count) {
-    size_t bytes = p->opt.size * sizeof(double);
-    double *rates = head_rates(w, picks, count), *before[3],
-           *now[3] = {p->theta, p->opt.m, p->opt.v};
-    for (int i = 0; i < 3; i++) {
-        before[i] = reference_zeros(p->opt.size);
-        memcpy(before[i], now[i], bytes);
+    step_one(w, p, gradient, -1, p->opt.steps++, w->t->cfg.learner.lr);
+    for (int head = 0; head < WORLD_TASKS; head++) {
+        bool has_rows = false;
+        for (int j = 0; j < count; j++) has_rows = has_rows || picks[j].head == head;
+        if (has_rows) {
+            step_one(w, p, gradient, head, p->head_steps[head]++, head_rate(w, head));
+        }
     }
-    reference_optimizer_step(&p->opt, p->theta, gradient, 1.0);
-    for (size_t i = 0; i < p->opt.size; i++) {
-        p->theta[i] = before[0][i] + rates[i] * (p->theta[i] - before[0][i]);
-        for (int m = 1; m < 3 && rates[i] == 0.0; m++) now[m][i] = before[m][i];
-    }
-    for (int i = 0; i < 3; i++) free(before[i]);
-    free(rates);
 }
 
 void world_update(world *w, const recipe *r, int k, const pick *picks, int count,

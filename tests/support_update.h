@@ -22,6 +22,7 @@ typedef struct twin {
     double *theta, *start, *target; // target is NULL without one; start is theta at the beginning
     reference_optimizer opt;
     int64_t updates;
+    int64_t head_steps[WORLD_TASKS]; // of the heads of a shared network
 } twin;
 
 // A pair as drawn: its own slot and those of `count` transitions with the same (s, a).

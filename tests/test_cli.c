@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 // The command line belongs to the drivers, not to the library that tests link.
+#include "../experiments/common/cells.c"
+#include "../experiments/common/changes.c"
 #include "../experiments/common/cli.c"
+#include "../experiments/common/flags.c"
 #include "../experiments/common/jobs.c"
 #include "../experiments/common/keys.c"
 #include "../experiments/common/plugins.c"
@@ -26,18 +29,19 @@ fgsf_status fgsf_devices_check(FILE *out, const char *name) {
     return FGSF_OK;
 }
 
-static const char *layout;
 static const char *const some_methods[] = {"sfrql", "fg-sfrql", NULL};
-static const fgsf_cli_flag own_flags[] = {{"--layout", "NAME", "which maze", &layout}};
+static const fgsf_cell own_cells[] = {
+    {"A", "sfrql", "first", {FGSF_SET("gradient.kind", "semi")}},
+    {"B", NULL, "both", {FGSF_SET("sf.lr_prior", "1e-4"), {"compat", "sf.lr", "0.5"}}},
+};
 static const fgsf_setting own_smoke[] = {{NULL, "train.batch_size", "16"}};
 static const fgsf_cli_spec spec = {.program = "four_rooms",
                                    .summary = "A test.",
                                    .env = "four_rooms",
                                    .methods = some_methods,
                                    .smoke = own_smoke,
-                                   .num_smoke = 1,
-                                   .flags = own_flags,
-                                   .num_flags = 1};
+                                   .num_smoke = 1};
+static fgsf_cli_spec used; // by the next command line
 
 static char printed[2][1 << 16]; // what the last call wrote to stdout and stderr
 static fgsf_cli cli;
@@ -62,7 +66,7 @@ static int run_line(const char *line, int (*then)(void)) {
         saved[i] = dup(i + 1);
         dup2(fileno(caught[i]), i + 1);
     }
-    code = fgsf_cli_parse(&spec, argc, argv, &cli);
+    code = fgsf_cli_parse(&used, argc, argv, &cli);
     if (code == FGSF_CLI_RUN && then) code = then();
     fflush(NULL);
     for (int i = 0; i < 2; i++) {
@@ -93,7 +97,7 @@ TEST defaults(void) {
     ASSERT_EQ(1, cli.num_seeds);
     ASSERT_EQ(0, cli.seeds[0]);
     ASSERT_STR_EQ("runs/four_rooms-clean", cli.out);
-    ASSERT(cli.jobs >= 1);
+    ASSERT_EQ(0, cli.jobs); // as many as there is room for
     ASSERT(!cli.smoke && !cli.resume && !cli.quiet);
     ASSERT(fgsf_cli_mine(&cli, 0) && fgsf_cli_mine(&cli, 7));
     PASS();
@@ -104,7 +108,7 @@ TEST every_flag_is_read(void) {
         FGSF_CLI_RUN,
         run_line("--preset compat --scale=smoke --methods dqn,fg-sfrql-average --seeds 3 --set "
                  "sf.lr=0.5 --set=sf.lr=0.25 --out o --jobs 7 --resume --quiet --device cpu "
-                 "--cell 2/3 --layout large --print-config",
+                 "--cell 2/3 --grid sf.lr=1,2 --cells X --overwrite=o --print-config",
                  NULL));
     ASSERT_STR_EQ("compat", cli.preset);
     ASSERT(cli.smoke && cli.resume && cli.quiet && cli.print_config);
@@ -114,7 +118,9 @@ TEST every_flag_is_read(void) {
     ASSERT_EQ(2, cli.seeds[2]);
     ASSERT_STR_EQ("o", cli.out);
     ASSERT_EQ(7, cli.jobs);
-    ASSERT_STR_EQ("large", layout);
+    ASSERT_STR_EQ("sf.lr=1,2", cli.grids[0]);
+    ASSERT_STR_EQ("X", cli.cells);
+    ASSERT_STR_EQ("o", cli.overwrite);
     ASSERT(!fgsf_cli_mine(&cli, 0) && fgsf_cli_mine(&cli, 1) && fgsf_cli_mine(&cli, 4));
     ASSERT_EQ(3, cli.num_sets);
     PASS();
@@ -125,10 +131,11 @@ TEST seeds_are_a_count_or_a_list(void) {
         const char *line;
         int n;
         int64_t first, last;
-    } good[] = {{"--seeds 1", 1, 0, 0},         {"--seeds 5", 5, 0, 4},
-                {"--seeds 7,", 1, 7, 7},        {"--seeds 3,9", 2, 3, 9},
-                {"--seeds 3,1,2,", 3, 3, 2},    {"--seeds=0,", 1, 0, 0},
-                {"--seeds 4096", 4096, 0, 4095}};
+    } good[] = {{"--seeds 1", 1, 0, 0},          {"--seeds 5", 5, 0, 4},
+                {"--seeds 7,", 1, 7, 7},         {"--seeds 3,9", 2, 3, 9},
+                {"--seeds 3,1,2,", 3, 3, 2},     {"--seeds=0,", 1, 0, 0},
+                {"--seeds 4096", 4096, 0, 4095}, {"--seeds 0-4", 5, 0, 4},
+                {"--seeds 7-7", 1, 7, 7},        {"--seeds 3-5,9,11-12", 6, 3, 12}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         ASSERT_EQm(good[i].line, FGSF_CLI_RUN, run_line(good[i].line, NULL));
         ASSERT_EQ(good[i].n, cli.num_seeds);
@@ -141,6 +148,14 @@ TEST seeds_are_a_count_or_a_list(void) {
 TEST bad_input_is_one_line_that_names_it(void) {
     static const char *const bad[][2] = {
         {"--sed 3", "--sed"},
+        {"--method dqn", "--methods is the nearest"},
+        {"--seed 3", "--seeds is the nearest"},
+        {"--seeds 4-1", "4-1"},
+        {"--seeds 1-2,2", "twice"},
+        {"--seeds 0-9999", "4096"},
+        {"--grid sf.lr", "sf.lr"},
+        {"--grid method=dqn,sfrql", "--methods"},
+        {"--overwrite --env x", "--env"},
         {"three", "three"},
         {"--seeds", "--seeds needs a value"},
         {"--seeds 0", "--seeds '0'"},
@@ -164,8 +179,6 @@ TEST bad_input_is_one_line_that_names_it(void) {
         {"--cell 3", "--cell '3'"},
         {"--set sf.lr", "sf.lr"},
         {"--set =3", "=3"},
-        {"--set sf.lrr=3", "sf.lr"},
-        {"--set sf.lr=abc", "abc"},
         {"--set method=dqn", "--methods"},
         {"--set seed=1", "--seeds"},
         {"--out ''", "--out"},
@@ -173,7 +186,7 @@ TEST bad_input_is_one_line_that_names_it(void) {
         {"--resume=1", "takes no value"},
         {"--config /nowhere/x.json", "/nowhere/x.json"},
         {"--list-keys=html", "html"},
-        {"--layout", "--layout needs a value"},
+        {"--cells", "--cells needs a value"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ASSERT_EQm(bad[i][0], FGSF_CLI_BAD, run_line(bad[i][0], NULL));
@@ -182,6 +195,115 @@ TEST bad_input_is_one_line_that_names_it(void) {
         ASSERTm(printed[1], strchr(printed[1], '\n') == printed[1] + strlen(printed[1]) - 1);
         ASSERT_STR_EQ("", printed[0]);
     }
+    PASS();
+}
+
+// Settings are looked up once it is known of which environment they are.
+TEST wrong_settings_are_named_with_the_method(void) {
+    static const char *const bad[][2] = {{"--set sf.lrr=3", "sf.lr"},
+                                         {"--set sf.lr=abc", "abc"},
+                                         {"--set sf.learning_rate=1", "'sf.lr'"}};
+    for (size_t i = 0; i < 3; i++) {
+        ASSERT_EQm(bad[i][0], FGSF_CLI_BAD, run_line(bad[i][0], resolve_first));
+        ASSERTm(printed[1], strstr(printed[1], bad[i][1]));
+    }
+    PASS();
+}
+
+// Expands the last command line and lists what came of it: "method@cell method@cell ".
+static char expanded[4096];
+static fgsf_setting first_settings[FGSF_VARIANT_SETTINGS];
+
+static int expand_all(void) {
+    fgsf_variant *variants = NULL;
+    int count = fgsf_cells_expand(&cli, &variants);
+    expanded[0] = '\0';
+    for (int i = 0; i < count; i++) {
+        size_t n = strlen(expanded);
+        snprintf(expanded + n, sizeof expanded - n, "%s@%s ", variants[i].method, variants[i].cell);
+    }
+    if (count > 0) memcpy(first_settings, variants[0].settings, sizeof first_settings);
+    fgsf_cells_free(variants);
+    return count < 0 ? FGSF_CLI_BAD : 0;
+}
+
+TEST grids_are_crossed_and_named(void) {
+    ASSERT_EQ(0, run_line("--grid sf.lr=1e-4,3e-4 --grid env.slip=0,0.1", expand_all));
+    ASSERT_STR_EQ("sfrql@sf.lr=1e-4+env.slip=0 sfrql@sf.lr=1e-4+env.slip=0.1 "
+                  "sfrql@sf.lr=3e-4+env.slip=0 sfrql@sf.lr=3e-4+env.slip=0.1 "
+                  "fg-sfrql@sf.lr=1e-4+env.slip=0 fg-sfrql@sf.lr=1e-4+env.slip=0.1 "
+                  "fg-sfrql@sf.lr=3e-4+env.slip=0 fg-sfrql@sf.lr=3e-4+env.slip=0.1 ",
+                  expanded);
+    // A key of the other kind of agent is not varied; keys that go together have one name.
+    ASSERT_EQ(0, run_line("--methods sfrql,dqn --grid sf.lr/sf.lr_prior=1/2,3/4", expand_all));
+    ASSERT_STR_EQ("sfrql@sf.lr=1 sfrql@sf.lr=3 dqn@ ", expanded);
+    ASSERT_EQ(0, run_line("--methods dqn,sfrql --grid sf.lr/dqn.lr=1/2,3/4", expand_all));
+    ASSERT_STR_EQ("dqn@dqn.lr=2 dqn@dqn.lr=4 sfrql@sf.lr=1 sfrql@sf.lr=3 ", expanded);
+    ASSERT_EQ(0, run_line("--methods dqn --grid net.hidden=8x8,16", expand_all));
+    ASSERT_STR_EQ("dqn@net.hidden=8x8 dqn@net.hidden=16 ", expanded);
+    PASS();
+}
+
+TEST cells_are_chosen_and_crossed(void) {
+    used.cells = own_cells;
+    used.num_cells = 2;
+    ASSERT_EQ(0, run_line("", expand_all));
+    ASSERT_STR_EQ("sfrql@A sfrql@B fg-sfrql@B ", expanded);
+    ASSERT_EQ(0, run_line("--cells B --preset compat", expand_all));
+    ASSERT_STR_EQ("sfrql@B fg-sfrql@B ", expanded);
+    ASSERT_STR_EQ("sf.lr", first_settings[1].key);
+    ASSERT_EQ(0, run_line("--cells B", expand_all));
+    ASSERT_EQ(NULL, first_settings[1].key); // of compat alone
+    ASSERT_EQ(0, run_line("--cells A,B+env.slip=0.1 --grid env.slip=0,0.1", expand_all));
+    ASSERT_STR_EQ("sfrql@A+env.slip=0 sfrql@A+env.slip=0.1 sfrql@B+env.slip=0.1 "
+                  "fg-sfrql@B+env.slip=0.1 ",
+                  expanded);
+    ASSERT_EQ(FGSF_CLI_BAD, run_line("--cells A,C", expand_all));
+    ASSERT(strstr(printed[1], "--cells 'C': no such cell"));
+    used.grid = "env.slip=0,0.1";
+    ASSERT_EQ(0, run_line("--cells A", expand_all));
+    ASSERT_STR_EQ("sfrql@A+env.slip=0 sfrql@A+env.slip=0.1 ", expanded);
+    ASSERT_EQ(0, run_line("--cells A --grid sf.lr=1", expand_all));
+    ASSERT_STR_EQ("sfrql@A+sf.lr=1 ", expanded);
+    used = spec;
+    PASS();
+}
+
+TEST bad_grids_are_named(void) {
+    static const char *const bad[][2] = {{"--grid sf.lr=", "1 to 64 values"},
+                                         {"--grid sf.lr=1,,2", "1 to 64 values"},
+                                         {"--grid sf.lr=1,1", "twice"},
+                                         {"--grid sf.lr=1,fast", "fast"},
+                                         {"--grid sf.nope=1,2", "sf.nope"},
+                                         {"--grid sf.lr/sf.lr_prior=1/2,3", "of keys"},
+                                         {"--grid env.layout=umaze", "env.layout"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ASSERT_EQm(bad[i][0], FGSF_CLI_BAD, run_line(bad[i][0], expand_all));
+        ASSERTm(printed[1], strstr(printed[1], bad[i][1]));
+    }
+    PASS();
+}
+
+TEST the_default_out_names_what_was_changed(void) {
+    static const char *const lines[][2] = {
+        {"--set sf.lr=3e-4", "runs/four_rooms-clean-sf.lr=3e-4"},
+        {"--preset compat --scale smoke --set env.slip=0.1 --set train.log_every=5 --device cpu",
+         "runs/four_rooms-compat-smoke-env.slip=0.1"},
+        {"--set env.map=a/b.txt", "runs/four_rooms-clean-env.map=a_b.txt"},
+        {"--grid sf.lr=1,2 --grid env.slip=0,1", "runs/four_rooms-clean-by-sf.lr-by-env.slip"},
+        {"--set sf.lr=1 --out mine", "mine"}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        ASSERT_EQ(FGSF_CLI_RUN, run_line(lines[i][0], NULL));
+        ASSERT_STR_EQ(lines[i][1], cli.out);
+    }
+    char line[512] = "--set env.map=", other[512];
+    memset(line + strlen(line), 'x', 300);
+    ASSERT_EQ(FGSF_CLI_RUN, run_line(line, NULL));
+    ASSERT(strlen(cli.out) < 140);
+    snprintf(other, sizeof other, "%s", cli.out);
+    line[300] = 'y';
+    ASSERT_EQ(FGSF_CLI_RUN, run_line(line, NULL));
+    ASSERT(strcmp(other, cli.out) != 0);
     PASS();
 }
 
@@ -219,12 +341,20 @@ TEST a_printed_configuration_reproduces_the_run(void) {
                           print_first));
     snprintf(path, sizeof path, "test_cli.%ld.json", (long)getpid());
     FILE *file = fopen(path, "w");
-    fputs(printed[0], file);
+    static char printed_config[sizeof printed[0]];
+    memcpy(printed_config, printed[0], sizeof printed_config);
+    fputs(printed_config, file);
     fclose(file);
     snprintf(line, sizeof line, "--config %s", path);
     ASSERT_EQm(printed[1], 0, run_line(line, resolve_first));
     ASSERT_EQ(1, cli.num_methods);
     ASSERT_STR_EQ("dqn", cli.methods[0]);
+    ASSERT_EQ(0, memcmp(&first, &resolved, sizeof first));
+    // The run.json of a run holds its configuration.
+    file = fopen(path, "w");
+    fprintf(file, "{\"schema\": \"fgsf.run/1\", \"seed\": 5, \"config\": %s}", printed_config);
+    fclose(file);
+    ASSERT_EQm(printed[1], 0, run_line(line, resolve_first));
     ASSERT_EQ(0, memcmp(&first, &resolved, sizeof first));
     snprintf(wrong, sizeof wrong, "%s --methods sfrql", line);
     ASSERT_EQ(FGSF_CLI_BAD, run_line(wrong, NULL));
@@ -250,8 +380,14 @@ TEST help_and_keys_cover_everything(void) {
     size_t count = 0;
     const fgsf_key *keys = fgsf_config_keys(&count);
     ASSERT_EQ(0, run_line("--help", NULL));
-    for (int i = 0; i < NUM_FLAGS; i++) ASSERT(strstr(printed[0], flags[i].name));
-    ASSERT(strstr(printed[0], "--layout NAME"));
+    ASSERT(strstr(printed[0], "usage: four_rooms [FLAGS]\n\nA test.\n"));
+    ASSERT(strstr(printed[0], "--grid KEY=A,B,C") && strstr(printed[0], "-h, --help"));
+    char all[sizeof printed[0]];
+    memcpy(all, printed[0], sizeof all);
+    ASSERT_EQ(0, run_line("-h", NULL));
+    ASSERT_STR_EQ(all, printed[0]);
+    ASSERT_EQ(0, run_line("--version", NULL));
+    ASSERT(strstr(printed[0], fgsf_version()) && strstr(printed[0], fgsf_ggml_version()));
     ASSERT_EQ(0, run_line("--list-keys", NULL));
     for (size_t i = 0; i < count; i++) ASSERT(strstr(printed[0], keys[i].name));
     ASSERT(printed_env_keys());
@@ -277,10 +413,16 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
+    used = spec;
     RUN_TEST(defaults);
     RUN_TEST(every_flag_is_read);
     RUN_TEST(seeds_are_a_count_or_a_list);
     RUN_TEST(bad_input_is_one_line_that_names_it);
+    RUN_TEST(wrong_settings_are_named_with_the_method);
+    RUN_TEST(grids_are_crossed_and_named);
+    RUN_TEST(cells_are_chosen_and_crossed);
+    RUN_TEST(bad_grids_are_named);
+    RUN_TEST(the_default_out_names_what_was_changed);
     RUN_TEST(contradictions_are_named_with_the_method);
     RUN_TEST(later_steps_win);
     RUN_TEST(a_printed_configuration_reproduces_the_run);

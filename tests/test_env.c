@@ -245,6 +245,9 @@ TEST features_and_observations_agree_with_steps(void) {
             fgsf_env_observe(env, observed);
             fgsf_env_observe_f64(env, state);
             for (int i = 0; i < spec->state_size; i++) ASSERT_EQ((float)state[i], observed[i]);
+            if (env->def->decode(env, state, raw)) {
+                for (int i = 0; i < spec->raw_size; i++) ASSERT(fabs(next[i] - raw[i]) < 1e-12);
+            }
             env->def->position(env, &x, &y);
             ASSERT(isfinite(x) && isfinite(y));
             if (step.terminal || t % 200 == 199) fgsf_env_reset(env, &rng);

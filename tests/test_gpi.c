@@ -95,6 +95,15 @@ TEST many_random_ties(void) {
     PASS();
 }
 
+TEST the_gap_is_between_actions(void) {
+    const float q[] = {1.0f, 0.5f, -3.0f, 0.9f, 0.75f, 0.0f}; // policies x actions
+    ASSERT_EQ(0.25, fgsf_gpi_gap(q, 2, 3));
+    ASSERT_EQ(0.5, fgsf_gpi_gap(q, 1, 3));
+    ASSERT_EQ(0.0, fgsf_gpi_gap(q, 6, 1));
+    ASSERT_EQ(0.0, fgsf_gpi_gap(NULL, 2, 3));
+    PASS();
+}
+
 // Without a tie nothing is drawn; `first` and `hull` never draw.
 TEST only_random_ties_draw(void) {
     const float unique[] = {0.0f, 1.0f}, tied[] = {1.0f, 1.0f};
@@ -120,6 +129,7 @@ int main(int argc, char **argv) {
     RUN_TEST(maximisers_come_in_order_and_stop_at_the_limit);
     RUN_TEST(random_ties_are_uniform);
     RUN_TEST(many_random_ties);
+    RUN_TEST(the_gap_is_between_actions);
     RUN_TEST(only_random_ties_draw);
     GREATEST_MAIN_END();
 }

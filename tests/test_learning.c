@@ -62,6 +62,32 @@ static fgsf_status configure(const problem *p, const char *method, const char *t
     return status;
 }
 
+// What the row says of Q, against a walk of its own along the same episode.
+static fgsf_status check_values(fgsf_agent *agent, const fgsf_config *cfg,
+                                const fgsf_eval_row *row) {
+    fgsf_env *env = NULL;
+    fgsf_rng rng = fgsf_rng_make(0, 0); // nothing is random
+    float state[64], q[64];
+    double start = 0.0, gap = 0.0;
+    fgsf_status status = fgsf_env_create(cfg, &env);
+    if (status == FGSF_OK) status = fgsf_env_set_task(env, row->task);
+    if (status == FGSF_OK) status = fgsf_env_reset(env, &rng);
+    for (int t = 0; t < row->steps && status == FGSF_OK; t++) {
+        int policies;
+        fgsf_step_result result;
+        fgsf_env_observe(env, state);
+        status = fgsf_agent_q(agent, row->task, NULL, state, q, &policies);
+        fgsf_choice best = fgsf_gpi_choose(q, policies, 4, FGSF_TIE_FIRST, NULL);
+        if (t == 0) start = q[best.policy * 4 + best.action];
+        gap += fgsf_gpi_gap(q, policies, 4) / row->steps;
+        if (status == FGSF_OK) status = fgsf_env_step(env, best.action, &rng, &result);
+    }
+    fgsf_env_free(env);
+    bool good = fabs(row->overestimation - (start - row->discounted_return)) < 1e-9 &&
+                fabs(row->action_gap - gap) < 1e-9;
+    return status == FGSF_OK && !good ? fgsf_fail(FGSF_ERR_INVALID, "wrong values") : status;
+}
+
 // The greedy return of every task, with the learned rewards.
 static fgsf_status evaluate(fgsf_agent *agent, const fgsf_config *cfg, double *returns) {
     fgsf_eval_rows rows = {0};
@@ -74,6 +100,7 @@ static fgsf_status evaluate(fgsf_agent *agent, const fgsf_config *cfg, double *r
             bool good = fabs(row->discounted_return - pow(gamma, row->steps - 1)) < 1e-12;
             if (!good) status = fgsf_fail(FGSF_ERR_INVALID, "a wrong discounted return");
         }
+        if (status == FGSF_OK) status = check_values(agent, cfg, row);
     }
     free(rows.rows);
     return status;

@@ -30,7 +30,7 @@ static bool have_german(void) {
     char text[16];
     if (access(FGSF_BUILD_DIR "/locale/" GERMAN, F_OK) != 0) {
         mkdir(folder, 0777);
-        if (system("localedef -i de_DE -f UTF-8 " FGSF_BUILD_DIR "/locale/" GERMAN) != 0)
+        if (system("localedef -i de_DE -f UTF-8 '" FGSF_BUILD_DIR "/locale/" GERMAN "'") != 0)
             return false;
     }
     if (setenv("LOCPATH", folder, 1) != 0 || !setlocale(LC_ALL, GERMAN)) return false;
@@ -140,7 +140,11 @@ TEST configurations_and_messages_have_points(void) {
     ASSERT_OK(fgsf_config_resolve("four_rooms", "clean", "fg-sfrql", &cfg));
     ASSERT_OK(fgsf_config_parse(&cfg, "{\"sf\": {\"lr\": 0.0625}}", "host"));
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_set(&cfg, "sf.lr", "0,5", "host"));
+    ASSERT_OK(fgsf_config_set(&cfg, "train.gamma", "0.875", "host"));
+    fgsf_config back = cfg;
     char *json = fgsf_config_to_json(&cfg);
+    ASSERT_OK(fgsf_config_parse(&back, json, "host"));
+    ASSERT_MEM_EQ(&cfg, &back, sizeof cfg);
     fgsf_fail(FGSF_ERR_INVALID, "%g", 1.25);
     char after[16];
     snprintf(after, sizeof after, "%g", 1.25);

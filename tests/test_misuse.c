@@ -116,7 +116,7 @@ static const double weights[4] = {1, 2, 3, 4};
 #define GOOD_stats_scores (&(fgsf_stats_scores){(double *)buffer, 5, 2})
 #define GOOD_stats_wilcoxon_result ((fgsf_stats_wilcoxon_result *)buffer)
 #define GOOD_step_result (&(fgsf_step_result){0})
-#define GOOD_stretch (&(fgsf_stretch){0, 1, 0.1})
+#define GOOD_stretch (&(fgsf_stretch){0, 1, 0.1, 0})
 #define GOOD_task (&(fgsf_task){.w = weights})
 #define GOOD_trainer trainer
 #define GOOD_transition (&(fgsf_transition){.s = buffer, .s_next = buffer, .phi = buffer})

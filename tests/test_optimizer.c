@@ -171,6 +171,36 @@ TEST resumes_from_its_state(void) {
     PASS();
 }
 
+// A stretch that comes in late and counts its own steps moves as a new optimiser would move it; by the
+// optimiser's count Adam's first steps would be several times too large, and sgd_rm's too small.
+TEST counts_the_steps_of_a_stretch(enum fgsf_opt_kind kind) {
+    fgsf_optimizer_params params = fgsf_optimizer_default_params();
+    params.kind = kind;
+    params.rm_k0 = 10.0;
+    fgsf_network *late = make_network(5), *fresh = make_network(5);
+    size_t size = fgsf_network_flat_size(fgsf_network_get_shape(late)), half = size / 2;
+    float *gradient = calloc(size, sizeof(float));
+    fgsf_optimizer *first = NULL, *second = NULL;
+    ASSERT_OK(fgsf_optimizer_create(&params, late, &first));
+    ASSERT_OK(fgsf_optimizer_create(&params, fresh, &second));
+    for (int step = -50; step < 20; step++) {
+        fgsf_stretch parts[2] = {{.count = half, .lr = 1e-3}, {half, size - half, 1e-2, step + 1}};
+        for (size_t i = 0; i < size; i++) gradient[i] = sinf((float)i + (float)step);
+        int moving = step < 0 ? 1 : 2;
+        ASSERT_OK(fgsf_optimizer_step_stretches(first, late, gradient, parts, moving, NULL));
+        if (step >= 0) ASSERT_OK(fgsf_optimizer_step(second, fresh, gradient, 1e-2, NULL));
+    }
+    const float *of_late = fgsf_network_parameters(late) + half;
+    const float *of_fresh = fgsf_network_parameters(fresh) + half;
+    ASSERT_MEM_EQ(of_fresh, of_late, (size - half) * sizeof(float));
+    fgsf_optimizer_free(first);
+    fgsf_optimizer_free(second);
+    fgsf_network_free(late);
+    fgsf_network_free(fresh);
+    free(gradient);
+    PASS();
+}
+
 TEST refuses_bad_parameters(void) {
     fgsf_network *net = make_network(1);
     fgsf_optimizer *opt = NULL;
@@ -211,6 +241,7 @@ int main(int argc, char **argv) {
         RUN_TESTp(follows_the_reference, kinds[k], 0.0);
         RUN_TESTp(follows_the_reference, kinds[k], 1.0);
         RUN_TEST1(refuses_a_gradient_that_is_not_finite, kinds[k]);
+        RUN_TEST1(counts_the_steps_of_a_stretch, kinds[k]);
     }
     RUN_TEST(clips_as_pytorch);
     RUN_TEST(resumes_from_its_state);

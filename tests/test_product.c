@@ -4,8 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fgsf/rng.h"
+#include "pool.h"
 #include "support_assert.h"
 
 #define GAP 3           // unused numbers between rows
@@ -230,6 +232,57 @@ TEST picks_one(void) {
     PASS();
 }
 
+// Shared by threads a product has the same bits: cut by rows, by columns, or not at all.
+TEST does_not_depend_on_the_threads(int threads) {
+    static const int sizes[][3] = {{1024, 256, 256}, {256, 256, 1024}, {1000, 16, 300},
+                                   {37, 1000, 129},  {25, 30, 9000},   {16, 8, 8}};
+    fgsf_rng rng = fgsf_rng_make(5, 0);
+    fgsf_pool *pool = NULL;
+    ASSERT_OK(fgsf_pool_create(threads, &pool));
+    for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++) {
+        for (int layout = 0; layout < 4; layout++) {
+            sample s = create(sizes[i][0], sizes[i][1], sizes[i][2], layout, 7 - layout, &rng);
+            run(&s, fgsf_product_run);
+            float *alone = malloc(s.c_size * sizeof(float));
+            memcpy(alone, s.c, s.c_size * sizeof(float));
+            for (size_t j = 0; j < s.c_size; j++) s.c[j] = CANARY;
+            fgsf_product_share(&s.product, pool);
+            ASSERT_MEM_EQ(alone, s.c, s.c_size * sizeof(float));
+            free(alone);
+            destroy(&s);
+        }
+    }
+    fgsf_pool_free(pool);
+    PASS();
+}
+
+enum { PARTS = 13 };
+static int done[PARTS];
+
+static void count_part(const void *what, int part, int parts) {
+    done[part] += *(const int *)what + parts - PARTS;
+}
+
+// Every part of every piece of work is done once, whether the helpers are awake or asleep.
+TEST does_every_part_once(int threads) {
+    fgsf_pool *pool = NULL;
+    ASSERT_OK(fgsf_pool_create(threads, &pool));
+    ASSERT_EQ(threads, fgsf_pool_threads(pool));
+    int sum = 0;
+    for (int piece = 0; piece < 5000; piece++) {
+        struct timespec nap = {0, piece % 100 == 0 ? 500000 : 0};
+        if (nap.tv_nsec) nanosleep(&nap, NULL);
+        fgsf_pool_run(pool, count_part, &piece, PARTS);
+        sum += piece;
+    }
+    for (int part = 0; part < PARTS; part++) {
+        ASSERT_EQ(sum, done[part]);
+        done[part] = 0;
+    }
+    fgsf_pool_free(pool);
+    PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
@@ -247,5 +300,9 @@ int main(int argc, char **argv) {
         }
     }
     RUN_TEST(picks_one);
+    for (int threads = 2; threads <= 3; threads++) {
+        RUN_TEST1(does_not_depend_on_the_threads, threads);
+        RUN_TEST1(does_every_part_once, threads);
+    }
     GREATEST_MAIN_END();
 }

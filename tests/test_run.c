@@ -579,9 +579,9 @@ TEST the_summary_covers_everything(void) {
     put(in_run(&id, "train.csv"), "step,task,task_step,cum_reward,loss\n200,0,200,1.5,0\n"
                                   "400,0,400,2.5,0\n600,1,200,-3,0\n800,1,40");
     put(in_run(&id, "eval.csv"), "task,episode,reward_model,epsilon,return,steps,success,"
-                                 "discounted_return\n"
-                                 "0,0,learned,0,2,10,1,1\n0,1,learned,0,4,20,0,2.5\n"
-                                 "0,0,true,0.03,5,30,1,3\nh0,0,learned,0,1,100,0,0.5\n");
+                                 "discounted_return,overestimation\n"
+                                 "0,0,learned,0,2,10,1,1,0.5\n0,1,learned,0,4,20,0,2.5,1\n"
+                                 "0,0,true,0.03,5,30,1,3,-1\nh0,0,learned,0,1,100,0,0.5,nan\n");
     id.seed = 9;
     ASSERT_EQ(FGSF_OK, make_run(&id, &cfg, FGSF_RUN_FAILED));
     id = (fgsf_run_id){out, "reacher", "dqn", "c1", 0};
@@ -591,18 +591,19 @@ TEST the_summary_covers_everything(void) {
     char path[128], expected[2048], hash[32];
     snprintf(path, sizeof path, "%s/summary.csv", out);
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)fgsf_config_hash(&cfg));
-    snprintf(expected, sizeof expected,
-             "env,method,cell,seed,status,task,heldout,cum_reward,area,reward_model,epsilon,"
-             "episodes,eval_return,eval_success,eval_steps,steps,seconds,config_hash,message,"
-             "eval_discounted\n"
-             "four_rooms,fg-sfrql,,9,failed,,,,,,,0,,,,400,1.500,%s,,\n"
-             "four_rooms,fg-sfrql,,10,done,0,0,2.5,1.375,learned,0,2,3,0.5,15,400,1.500,%s,,1.75\n"
-             "four_rooms,fg-sfrql,,10,done,0,0,2.5,1.375,true,0.03,1,5,1,30,400,1.500,%s,,3\n"
-             "four_rooms,fg-sfrql,,10,done,h0,1,,,learned,0,1,1,0,100,400,1.500,%s,,0.5\n"
-             "four_rooms,fg-sfrql,,10,done,1,0,-3,-1.5,,,0,,,,400,1.500,%s,,\n"
-             "reacher,dqn,c1,0,done,,,,,,,0,,,,400,1.500,%s,"
-             "\"%s/reacher/dqn@c1/seed-0/train.csv: line 2: not a row of this table\",\n",
-             hash, hash, hash, hash, hash, hash, out);
+    snprintf(
+        expected, sizeof expected,
+        "env,method,cell,seed,status,task,heldout,cum_reward,area,reward_model,epsilon,"
+        "episodes,eval_return,eval_success,eval_steps,steps,seconds,config_hash,message,"
+        "eval_discounted,eval_overestimation,eval_action_gap\n"
+        "four_rooms,fg-sfrql,,9,failed,,,,,,,0,,,,400,1.500,%s,,,,\n"
+        "four_rooms,fg-sfrql,,10,done,0,0,2.5,1.375,learned,0,2,3,0.5,15,400,1.500,%s,,1.75,0.75,\n"
+        "four_rooms,fg-sfrql,,10,done,0,0,2.5,1.375,true,0.03,1,5,1,30,400,1.500,%s,,3,-1,\n"
+        "four_rooms,fg-sfrql,,10,done,h0,1,,,learned,0,1,1,0,100,400,1.500,%s,,0.5,,\n"
+        "four_rooms,fg-sfrql,,10,done,1,0,-3,-1.5,,,0,,,,400,1.500,%s,,,,\n"
+        "reacher,dqn,c1,0,done,,,,,,,0,,,,400,1.500,%s,"
+        "\"%s/reacher/dqn@c1/seed-0/train.csv: line 2: not a row of this table\",,,\n",
+        hash, hash, hash, hash, hash, hash, out);
     ASSERT_STR_EQ(expected, content(path));
     ASSERT_EQ(FGSF_OK, fgsf_run_summarize(out));
     ASSERT_STR_EQ(expected, content(path));
@@ -612,7 +613,7 @@ TEST the_summary_covers_everything(void) {
                                  "0,0,learned,0,2,10,1\n");
     ASSERT_EQ(FGSF_OK, fgsf_run_summarize(out));
     ASSERT(strstr(content(path), "learned,0,1,2,1,10,400,1.500"));
-    ASSERT(strstr(content(path), ",,\nfour_rooms,fg-sfrql,,10,done,1,0"));
+    ASSERT(strstr(content(path), ",,,,\nfour_rooms,fg-sfrql,,10,done,1,0"));
     PASS();
 }
 

@@ -279,6 +279,74 @@ TEST baird_follows_the_table(void) {
     PASS();
 }
 
+// The same weights with an error network, by the formulas: h first fails to keep up, or not.
+static void sweep_with_error(bool gtd2, double h_rate, int sweeps, double w[8], double u[8]) {
+    double X[7][8] = {{0}};
+    for (int s = 0; s < 7; s++) {
+        X[s][s] = s < 6 ? 2.0 : 1.0;
+        X[s][7] = s < 6 ? 1.0 : 2.0;
+    }
+    for (int k = 0; k < sweeps; k++) {
+        double move[2][8] = {{0}};
+        for (int s = 0; s < 7; s++) {
+            double v[2] = {0}, h = 0.0;
+            for (int i = 0; i < 8; i++) {
+                v[0] += X[s][i] * w[i];
+                v[1] += X[6][i] * w[i];
+                h += X[s][i] * u[i];
+            }
+            double delta = 0.99 * v[1] - v[0];
+            for (int i = 0; i < 8; i++) {
+                move[0][i] += ((gtd2 ? h : delta) * X[s][i] - 0.99 * h * X[6][i]) / 7;
+                move[1][i] += (delta - h) * X[s][i] / 7;
+            }
+        }
+        for (int i = 0; i < 8; i++) {
+            w[i] += 0.01 * move[0][i];
+            u[i] += 0.01 * h_rate * move[1][i];
+        }
+    }
+}
+
+TEST baird_settles_with_an_error_that_keeps_up(void) {
+    const struct {
+        bool gtd2;
+        double h_rate;
+        baird_row rows[3];
+    } cases[] = {
+        {false,
+         1.0,
+         {{10, 10.537708, 68.6794884, 1e-8},
+          {1000, 8.763260671, 7.63877648e-5, 1e-8},
+          {10000, 8.760654342, 5.431403173e-5, 1e-8}}},
+        {true,
+         1.0,
+         {{10, 10.30446565, 65.76272643, 1e-8},
+          {1000, 8.760960349, 1.721717503e-4, 1e-8},
+          {10000, 8.760361148, 5.419205957e-5, 1e-8}}},
+        {false,
+         0.1,
+         {{10, 10.60191498, 70.96294283, 1e-8},
+          {1000, 11.76671028, 140.7248502, 1e-8},
+          {10000, 777.5977853, 15342.2524, 1e-8}}},
+    };
+    const double seventh = 1.0 / 7;
+    const double d[7] = {seventh, seventh, seventh, seventh, seventh, seventh, seventh};
+    for (int c = 0; c < 3; c++) {
+        double A[64], w[8] = {1, 1, 1, 1, 1, 1, 10, 1}, u[8] = {0};
+        ref_outcome outcomes[7];
+        ref_mdp mdp;
+        make_baird(1.0, A, &mdp, outcomes, d);
+        for (int i = 0, done = 0; i < 3; done = cases[c].rows[i++].sweeps) {
+            const baird_row *row = &cases[c].rows[i];
+            sweep_with_error(cases[c].gtd2, cases[c].h_rate, row->sweeps - done, w, u);
+            ASSERT_IN_RANGE(row->norm, weights_norm(w), row->tolerance * row->norm);
+            ASSERT_IN_RANGE(row->square, mean_square(&mdp, w), row->tolerance * row->square);
+        }
+    }
+    PASS();
+}
+
 // T6 in double: policy improvement on one random problem, policies from value iteration.
 static void evaluate_policy(int states, int actions, const double *P, const double *reward,
                             const int *policy, double *q) {
@@ -370,6 +438,38 @@ static greatest_test_res check_distance(const double *x, const double *y, int si
     PASS();
 }
 
+// x and h together, solved: rows of x where its expected update stops, rows of h where h is the mean
+// of delta. Returns false where there is no single solution.
+static bool solve_with_error(const ref_mdp *m, bool gtd2, const bool *goal, double *x) {
+    int n = m->pairs, both = 2 * n, width = m->features;
+    double *A = calloc((size_t)(both * both), sizeof *A);
+    double *b = calloc((size_t)(both * width), sizeof *b);
+    if (!A || !b) abort();
+    for (int i = 0; i < m->num_outcomes; i++) {
+        const ref_outcome *o = &m->outcomes[i];
+        double p = o->probability;
+        int s = o->pair, rows[2] = {gtd2 ? -1 : s, n + s}; // delta stands in these
+        for (int r = 0; r < 2; r++) {
+            if (rows[r] < 0) continue;
+            A[rows[r] * both + s] += p;
+            if (o->next >= 0) A[rows[r] * both + o->next] -= p * o->gamma;
+            for (int f = 0; f < width; f++) b[rows[r] * width + f] += p * o->y[f];
+        }
+        A[(n + s) * both + n + s] += p;
+        if (gtd2) A[s * both + n + s] -= p;
+        if (o->next >= 0) A[o->next * both + n + s] += p * o->gamma;
+    }
+    for (int c = 0; c < n; c++) {
+        if (!goal[c]) continue; // nothing is learnt there
+        A[c * both + c] = A[(n + c) * both + n + c] = 1.0;
+    }
+    bool solved = ref_solve(both, width, A, b);
+    memcpy(x, b, (size_t)(n * width) * sizeof *x);
+    free(A);
+    free(b);
+    return solved;
+}
+
 TEST four_rooms_distances_are_the_solved_ones(void) {
     enum { MAX = 160 };
     static double A[MAX * MAX], psi[MAX * REF_MAX_FEATURES], x[MAX * REF_MAX_FEATURES], d[MAX];
@@ -384,18 +484,26 @@ TEST four_rooms_distances_are_the_solved_ones(void) {
     for (int c = 0; c < MAX; c++) d[c] = 1.0;
     int n = model.num_cells, width = model.num_features, size = n * width, updated = n;
     ref_mdp mdp = {n, width, d, list_outcomes(&model, policy, outcomes), outcomes};
+    bool goal[MAX] = {false};
+    for (int c = 0; c < n; c++) {
+        goal[c] = model.kind[c] == model.num_types + 1;
+        updated -= goal[c];
+    }
     for (int i = -1; i < THEORY_DISTANCES; i++) { // -1: psi itself, the zero of the semi-gradient
-        ref_system(&mdp, i < 0 ? REF_ALL : theory_distances[i].n, i < 0 ? 0.0 : 1.0, A, x);
-        updated = n;
-        for (int c = 0; c < n; c++) {
-            if (model.kind[c] != model.num_types + 1) continue;
-            A[c * n + c] = 1.0; // the goal: nothing is learnt there
-            updated--;
+        const theory_distance *m = i < 0 ? &theory_psi_size : &theory_distances[i];
+        bool solved, h = m->kind == FGSF_CORRECTED || m->kind == FGSF_GTD2;
+        if (h) {
+            solved = solve_with_error(&mdp, m->kind == FGSF_GTD2, goal, x);
+        } else {
+            ref_system(&mdp, m->n, m->kind == FGSF_SEMI ? 0.0 : 1.0, A, x);
+            for (int c = 0; c < n; c++) {
+                if (goal[c]) A[c * n + c] = 1.0;
+            }
+            solved = ref_solve(n, width, A, x);
         }
-        ASSERT(ref_solve(n, width, A, x));
+        ASSERT(solved);
         if (i < 0) memcpy(psi, x, sizeof psi);
-        CHECK_CALL(check_distance(x, i < 0 ? zero : psi, size, updated * width,
-                                  i < 0 ? &theory_psi_size : &theory_distances[i]));
+        CHECK_CALL(check_distance(x, i < 0 ? zero : psi, size, updated * width, m));
     }
     fgsf_four_rooms_unload(&model);
     PASS();
@@ -446,6 +554,7 @@ int main(int argc, char **argv) {
     RUN_TEST(loss_jumps_at_a_tie);
     RUN_TEST(bias_falls_like_one_over_n);
     RUN_TEST(baird_follows_the_table);
+    RUN_TEST(baird_settles_with_an_error_that_keeps_up);
     RUN_TEST(improvement_holds_in_double);
     RUN_TEST(four_rooms_distances_are_the_solved_ones);
     RUN_TEST(failing_rows_are_reported);

@@ -478,6 +478,110 @@ TEST random_episodes_keep_their_task(void) {
     PASS();
 }
 
+// --- samples ------------------------------------------------------------------------------------
+
+// Without chance a fresh sample is the stored one; with it, pairs that were seen once get several next
+// states, which stored ones cannot.
+TEST fresh_samples_follow_their_pair(void) {
+    for (int slips = 0; slips < 2; slips++) {
+        fgsf_trainer *t = NULL;
+        int several = 0;
+        char settings[256];
+        snprintf(settings, sizeof settings,
+                 TINY "avg.n=6 avg.source=fresh train.batch_size=16 env.slip=%g",
+                 slips ? 0.5 : 0.0);
+        ASSERT_OK(create("clean", "fg-sfrql", settings, &t));
+        ASSERT_OK(take_steps(t, 40));
+        const fgsf_learner *l = t->learner;
+        size_t state = (size_t)t->spec.state_size, d = (size_t)t->spec.num_features;
+        ASSERT_EQ_FMT(l->max_pairs, l->pairs, "%d");
+        for (int b = 0; b < l->pairs; b++) {
+            fgsf_transition stored = fgsf_replay_at(l->replay, l->slots[b]);
+            bool once = fgsf_replay_matching_count(l->replay, l->slots[b]) == 1;
+            bool differs = false;
+            for (size_t p = 0; p < 6; p++) {
+                size_t row = (size_t)b * 6 + p;
+                bool same = memcmp(stored.s_next, l->batch.s_next + row * state,
+                                   state * sizeof(float)) == 0;
+                differs = differs || !same;
+                if (slips) continue;
+                ASSERT(same);
+                ASSERT_MEM_EQ(stored.phi, l->batch.y + row * d, d * sizeof(float));
+                ASSERT_EQ(stored.discount, l->batch.discount[row]);
+            }
+            several += once && differs;
+        }
+        ASSERT(slips ? several > 0 : several == 0);
+        fgsf_trainer_free(t);
+    }
+    PASS();
+}
+
+TEST pairs_with_few_stored_samples_wait(void) {
+    fgsf_trainer *t = NULL;
+    int left_out = 0, learned = 0;
+    const char *settings = TINY "avg.n=2 avg.min_stored=4 train.batch_size=16";
+    ASSERT_OK(create("clean", "fg-sfrql", settings, &t));
+    for (int i = 0; i < 400; i++) {
+        ASSERT_OK(fgsf_trainer_step(t));
+        const fgsf_learner *l = t->learner;
+        if (fgsf_replay_count(l->replay) < 16) continue;
+        int enough = 0;
+        for (int b = 0; b < l->max_pairs; b++) {
+            enough += fgsf_replay_matching_count(l->replay, l->slots[b]) >= 4;
+        }
+        ASSERT_EQ_FMT(enough, l->pairs, "%d");
+        left_out += l->max_pairs - enough;
+        learned += enough;
+    }
+    ASSERT(left_out > 0 && learned > 0);
+    fgsf_trainer_free(t);
+    PASS();
+}
+
+// The same transitions, with the same constant less in every feature and in the reward of its task.
+TEST centred_features_have_mean_zero(void) {
+    fgsf_config cfg;
+    fgsf_trainer *t[2] = {NULL, NULL};
+    if (!fgsf_env_def_find("reacher")) SKIPm("built without MuJoCo");
+    for (int i = 0; i < 2; i++) {
+        ASSERT_OK(fgsf_config_resolve("reacher", "clean", "fg-sfrql", &cfg));
+        ASSERT_OK(fgsf_config_set(&cfg, "net.hidden", "8,8", "test"));
+        ASSERT_OK(fgsf_config_set(&cfg, "env.centre_features", i ? "true" : "false", "test"));
+        ASSERT_OK(fgsf_trainer_create(&cfg, &t[i]));
+        ASSERT_OK(fgsf_trainer_prefill(t[i], 1, 4000));
+    }
+    const double *m = t[1]->centre;
+    double mean = 0.0;
+    for (int64_t slot = 0; slot < 4000; slot++) {
+        fgsf_transition plain = fgsf_replay_at(t[0]->learner->replay, slot);
+        fgsf_transition centred = fgsf_replay_at(t[1]->learner->replay, slot);
+        for (int k = 0; k < 4; k++) {
+            ASSERT(fabs(plain.phi[k] - m[k] - centred.phi[k]) < 1e-6);
+            mean += centred.phi[k] / 16000.0;
+        }
+        ASSERT(fabs(plain.reward - m[1] - centred.reward) < 1e-6);
+    }
+    ASSERT(fabs(m[0]) > 0.1);
+    ASSERT_BELOW("mean of centred features", fabs(mean), 0.05);
+    for (int i = 0; i < 2; i++) fgsf_trainer_free(t[i]);
+    PASS();
+}
+
+TEST what_cannot_be_centred_or_drawn_is_refused(void) {
+    fgsf_trainer *t = NULL;
+    ASSERT_EQ(FGSF_ERR_INVALID, create("clean", "fg-sfrql", "env.centre_features=true", &t));
+    ASSERT(strstr(fgsf_last_error(), "an episode of four_rooms ended"));
+    if (!fgsf_env_def_find("point_maze")) SKIPm("built without MuJoCo");
+    fgsf_config cfg;
+    ASSERT_OK(fgsf_config_resolve("point_maze", "clean", "fg-sfrql", &cfg));
+    ASSERT_OK(fgsf_config_set(&cfg, "avg.source", "fresh", "test"));
+    ASSERT_OK(fgsf_config_set(&cfg, "env.goal_in_state", "false", "test"));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_trainer_create(&cfg, &t));
+    ASSERT(strstr(fgsf_last_error(), "avg.source=fresh: point_maze cannot be set"));
+    PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
@@ -500,5 +604,9 @@ int main(int argc, char **argv) {
     RUN_TEST(divergence_ends_the_run_and_keeps_its_data);
     RUN_TEST(prefilled_transitions_stay);
     RUN_TEST(random_episodes_keep_their_task);
+    RUN_TEST(fresh_samples_follow_their_pair);
+    RUN_TEST(pairs_with_few_stored_samples_wait);
+    RUN_TEST(centred_features_have_mean_zero);
+    RUN_TEST(what_cannot_be_centred_or_drawn_is_refused);
     GREATEST_MAIN_END();
 }

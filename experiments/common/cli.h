@@ -18,46 +18,61 @@
 #include <stdint.h>
 
 #include "fgsf/config.h"
+#include "flags.h"
 
-#define FGSF_CLI_RUN (-1) // go on
-#define FGSF_CLI_BAD 2    // exit code of bad input
+#define FGSF_CLI_RUN FGSF_FLAGS_RUN
+#define FGSF_CLI_BAD FGSF_FLAGS_BAD
 #define FGSF_CLI_MAX_METHODS 16
 #define FGSF_CLI_MAX_SEEDS 4096
 #define FGSF_CLI_MAX_SETS 256
+#define FGSF_CLI_MAX_GRIDS 4
+#define FGSF_CELL_SETTINGS 8
 
-// A flag of one driver, such as --layout. With `argument` NULL it is a switch whose value is "1".
-typedef struct fgsf_cli_flag {
-    const char *name, *argument, *doc;
-    const char **value; // where the text goes; holds the default before
-} fgsf_cli_flag;
+// One cell of a study: a named change of settings. A setting with a preset holds in that preset only.
+typedef struct fgsf_cell {
+    const char *name, *method; // method NULL: every method of the command line
+    const char *about;
+    fgsf_setting settings[FGSF_CELL_SETTINGS];
+} fgsf_cell;
+
+#define FGSF_SET(key, value)                                                                       \
+    { NULL, key, value }
 
 // What a driver is.
 typedef struct fgsf_cli_spec {
     const char *program, *summary;
-    const char *env;
+    const char *env;            // NULL: --env names it
     const char *const *methods; // default ones, NULL at the end
     const fgsf_setting *smoke;  // what --scale smoke sets besides the common values
     int num_smoke;
-    const fgsf_cli_flag *flags; // the driver's own
-    int num_flags;
+    const fgsf_cell *cells; // without any, methods run as they are
+    int num_cells;
+    const char *grid;   // the --grid of a command line without one, or NULL
+    const char *preset; // the only preset that the cells are made for, or NULL
 } fgsf_cli_spec;
 
 typedef struct fgsf_cli {
     const fgsf_cli_spec *spec;
-    const char *preset;
-    bool smoke, resume, quiet, print_config;
+    const char *env, *preset, *scale;
+    bool smoke, resume, quiet, print_config, check_device;
     const char *methods[FGSF_CLI_MAX_METHODS];
     int num_methods;
     int64_t seeds[FGSF_CLI_MAX_SEEDS];
     int num_seeds;
     const char *sets[FGSF_CLI_MAX_SETS]; // key=value, in order
     int num_sets;
+    const char *grids[FGSF_CLI_MAX_GRIDS]; // key=a,b,c
+    int num_grids;
+    const char *cells;  // names with commas, "" for all
     const char *config; // file, or NULL
     const char *out;
-    int jobs;
-    int part, parts; // --cell K/N: part K-1 of N
+    bool out_is_default;
+    const char *overwrite; // NULL: no; "": ask for the name of OUT; else that name
+    long jobs;             // 0: as many as the cores have room for
+    int part, parts;       // --cell K/N: part K-1 of N
     // What the pointers above point into, where it is not argv: a copy of the struct is not usable.
-    char method_text[512], preset_text[32], device_text[FGSF_TEXT_SIZE + 16], out_text[128];
+    char method_text[512], preset_text[32], device_text[FGSF_TEXT_SIZE + 16], out_text[256];
+    char threads_text[40];
 } fgsf_cli;
 
 // Reads the command line. Returns FGSF_CLI_RUN, or the exit code after printing what was asked for

@@ -9,32 +9,49 @@
 
 // ---- Messages ------------------------------------------------------------------------------------
 
-// Goes down into a field; returns where to come back to with json_leave().
-size_t json_enter(json_reader *r, const char *key) {
+static size_t enter(json_reader *r, const char *format, ...) {
     size_t mark = r->length;
-    int n = snprintf(r->path + mark, sizeof r->path - mark, "%s%s", mark ? "." : "", key);
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(r->path + mark, sizeof r->path - mark, format, args);
+    va_end(args);
     r->length = n > 0 && mark + (size_t)n < sizeof r->path ? mark + (size_t)n : mark;
     return mark;
 }
 
+size_t json_enter(json_reader *r, const char *key) {
+    return enter(r, "%s%s", r->length ? "." : "", key);
+}
+
 size_t json_enter_item(json_reader *r, size_t index) {
-    size_t mark = r->length;
-    int n = snprintf(r->path + mark, sizeof r->path - mark, "[%zu]", index);
-    r->length = n > 0 && mark + (size_t)n < sizeof r->path ? mark + (size_t)n : mark;
-    return mark;
+    return enter(r, "[%zu]", index);
 }
 
 void json_leave(json_reader *r, size_t mark) {
     r->path[r->length = mark] = '\0';
 }
 
-fgsf_status json_refuse(const json_reader *r, const char *format, ...) {
+static void refuse(json_reader *r, const char *format, va_list args) {
     char message[512];
+    if (r->status != FGSF_OK) return;
+    vsnprintf(message, sizeof message, format, args);
+    r->status = fgsf_fail(FGSF_ERR_FORMAT, "%s%s%s", r->path, r->length ? ": " : "", message);
+}
+
+void json_refuse(json_reader *r, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    refuse(r, format, args);
     va_end(args);
-    return fgsf_fail(FGSF_ERR_FORMAT, "%s%s%s", r->path, r->length ? ": " : "", message);
+}
+
+void json_refuse_field(json_reader *r, const char *key, const char *format, ...) {
+    size_t mark = json_enter(r, key);
+    va_list args;
+    va_start(args, format);
+    refuse(r, format, args);
+    va_end(args);
+    json_leave(r, mark);
 }
 
 // Returns `text` shortened and without anything that would break a line.
@@ -48,47 +65,44 @@ static const char *printable(const char *text, char buffer[48]) {
     return buffer;
 }
 
-const char *json_type_name(const cJSON *node) {
-    return cJSON_IsNumber(node)   ? "a number"
-           : cJSON_IsString(node) ? "a string"
-           : cJSON_IsArray(node)  ? "an array"
-           : cJSON_IsObject(node) ? "an object"
-           : cJSON_IsBool(node)   ? "a boolean"
-                                  : "null";
+// Whether `node` is of the type that `is` asks for; refuses it where not.
+static bool expect(json_reader *r, const cJSON *node, cJSON_bool (*is)(const cJSON *),
+                   const char *expected) {
+    static const struct {
+        cJSON_bool (*is)(const cJSON *);
+        const char *name;
+    } types[] = {{cJSON_IsNumber, "a number"}, {cJSON_IsString, "a string"},
+                 {cJSON_IsArray, "an array"},  {cJSON_IsObject, "an object"},
+                 {cJSON_IsBool, "a boolean"},  {cJSON_IsNull, "null"}};
+    if (!node) {
+        json_refuse(r, "missing");
+    } else if (!is(node)) {
+        size_t i = 0;
+        while (i < sizeof types / sizeof *types - 1 && !types[i].is(node)) i++;
+        json_refuse(r, "is %s, expected %s", types[i].name, expected);
+    }
+    return r->status == FGSF_OK;
 }
 
 // ---- Text ----------------------------------------------------------------------------------------
 
+// Returns the end of the digits at `p`, or NULL when there are none.
+static const char *skip_digits(const char *p, const char *end) {
+    const char *first = p;
+    while (p < end && *p >= '0' && *p <= '9') p++;
+    return p > first ? p : NULL;
+}
+
 // Returns the end of the JSON number at `p`, or NULL when it is none by the standard's grammar.
 static const char *skip_number(const char *p, const char *end) {
-    const char *digits;
     p += p < end && *p == '-';
-    digits = p;
-    while (p < end && *p >= '0' && *p <= '9') {
+    const char *first = p;
+    p = skip_digits(p, end);
+    if (p && *first == '0' && p > first + 1) return NULL;
+    if (p && p < end && *p == '.') p = skip_digits(p + 1, end);
+    if (p && p < end && (*p == 'e' || *p == 'E')) {
         p++;
-    }
-    if (p == digits || (*digits == '0' && p > digits + 1)) {
-        return NULL;
-    }
-    if (p < end && *p == '.') {
-        digits = ++p;
-        while (p < end && *p >= '0' && *p <= '9') {
-            p++;
-        }
-        if (p == digits) {
-            return NULL;
-        }
-    }
-    if (p < end && (*p == 'e' || *p == 'E')) {
-        p++;
-        p += p < end && (*p == '+' || *p == '-');
-        digits = p;
-        while (p < end && *p >= '0' && *p <= '9') {
-            p++;
-        }
-        if (p == digits) {
-            return NULL;
-        }
+        p = skip_digits(p + (p < end && (*p == '+' || *p == '-')), end);
     }
     return p;
 }
@@ -179,7 +193,8 @@ static fgsf_status refuse_text(const char *text, const char *where) {
         line += *p == '\n';
     }
     locate(&r, text, where);
-    return json_refuse(&r, "not valid JSON at line %d, column %d", line, column);
+    json_refuse(&r, "not valid JSON at line %d, column %d", line, column);
+    return r.status;
 }
 
 fgsf_status json_parse_text(const char *text, size_t length, cJSON **out) {
@@ -203,220 +218,147 @@ fgsf_status json_parse_text(const char *text, size_t length, cJSON **out) {
 
 // ---- Values --------------------------------------------------------------------------------------
 
-fgsf_status json_check_keys(json_reader *r, const cJSON *object, const char *const *known) {
-    char name[48];
-    if (!cJSON_IsObject(object)) {
-        return json_refuse(r, "is %s, expected an object", json_type_name(object));
-    }
-    unsigned seen = 0;
-    for (const cJSON *item = object->child; item; item = item->next) {
-        int i = 0;
-        while (known[i] && strcmp(known[i], item->string) != 0) {
-            i++;
-        }
-        size_t mark = json_enter(r, printable(item->string, name));
-        if (!known[i]) {
-            return json_refuse(r, "unknown field");
-        }
-        if (seen & 1u << i) {
-            return json_refuse(r, "given twice");
-        }
-        seen |= 1u << i;
-        json_leave(r, mark);
-    }
-    return FGSF_OK;
-}
-
 const cJSON *json_find(const cJSON *object, const char *key) {
     return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-static fgsf_status read_real(json_reader *r, const cJSON *object, const char *key, double *out) {
+void json_check_keys(json_reader *r, const cJSON *object, const char *const *known) {
+    if (!expect(r, object, cJSON_IsObject, "an object")) return;
+    unsigned seen = 0;
+    for (const cJSON *item = object->child; item; item = item->next) {
+        char name[48];
+        int i = 0;
+        while (known[i] && strcmp(known[i], item->string) != 0) i++;
+        if (!known[i] || seen & 1u << i) {
+            json_refuse_field(r, printable(item->string, name),
+                              known[i] ? "given twice" : "unknown field");
+        }
+        if (known[i]) seen |= 1u << i;
+    }
+}
+
+void json_real(json_reader *r, const cJSON *object, const char *key, double min, double max,
+               bool open, double *out) {
     size_t mark = json_enter(r, key);
     const cJSON *node = json_find(object, key);
-    if (!node) {
-        return json_refuse(r, "missing");
+    if (expect(r, node, cJSON_IsNumber, "a number")) {
+        double value = node->valuedouble;
+        if (!isfinite(value)) {
+            json_refuse(r, "is not a finite number");
+        } else if (!(value <= max && (open ? value > min : value >= min))) {
+            json_refuse(r, "%.9g is not in %c%.9g, %.9g]", value, open ? '(' : '[', min, max);
+        } else {
+            *out = value;
+        }
     }
-    if (!cJSON_IsNumber(node)) {
-        return json_refuse(r, "is %s, expected a number", json_type_name(node));
-    }
-    if (!isfinite(node->valuedouble)) {
-        return json_refuse(r, "is not a finite number");
-    }
-    *out = node->valuedouble;
     json_leave(r, mark);
-    return FGSF_OK;
 }
 
-fgsf_status json_read_range(json_reader *r, const cJSON *object, const char *key, double min,
-                            double max, bool open, double *out) {
-    fgsf_status status = read_real(r, object, key, out);
-    if (status == FGSF_OK && !(*out <= max && (open ? *out > min : *out >= min))) {
-        json_enter(r, key);
-        return json_refuse(r, "%.9g is not in %c%.9g, %.9g]", *out, open ? '(' : '[', min, max);
-    }
-    return status;
-}
-
-fgsf_status json_to_integer(const json_reader *r, const cJSON *node, double min, double end,
-                            int *out) {
-    if (!cJSON_IsNumber(node)) {
-        return json_refuse(r, "is %s, expected an integer", json_type_name(node));
-    }
+int json_to_integer(json_reader *r, const cJSON *node, double min, double end) {
+    if (!expect(r, node, cJSON_IsNumber, "an integer")) return 0;
     double value = node->valuedouble;
     if (!isfinite(value) || value != floor(value)) {
-        return json_refuse(r, "%.9g is not an integer", value);
+        json_refuse(r, "%.9g is not an integer", value);
+    } else if (!(value >= min && value < end)) {
+        json_refuse(r, "%.12g is not in [%.12g, %.12g)", value, min, end);
     }
-    if (!(value >= min && value < end)) {
-        return json_refuse(r, "%.12g is not in [%.12g, %.12g)", value, min, end);
-    }
-    *out = (int)value;
-    return FGSF_OK;
+    return r->status == FGSF_OK ? (int)value : 0;
 }
 
-fgsf_status json_read_integer(json_reader *r, const cJSON *object, const char *key, double min,
-                              double end, int *out) {
+int json_integer(json_reader *r, const cJSON *object, const char *key, double min, double end) {
     size_t mark = json_enter(r, key);
-    const cJSON *node = json_find(object, key);
-    fgsf_status status = node ? json_to_integer(r, node, min, end, out) : json_refuse(r, "missing");
-    if (status == FGSF_OK) {
-        json_leave(r, mark);
-    }
-    return status;
+    int value = json_to_integer(r, json_find(object, key), min, end);
+    json_leave(r, mark);
+    return value;
 }
 
-fgsf_status json_read_choice(json_reader *r, const cJSON *object, const char *key,
-                             const char *const *choices, int *out) {
-    char given[48];
+int json_choice(json_reader *r, const cJSON *object, const char *key, const char *const *choices) {
     size_t mark = json_enter(r, key);
     const cJSON *node = json_find(object, key);
-    if (!node) {
-        return json_refuse(r, "missing");
-    }
-    if (!cJSON_IsString(node)) {
-        return json_refuse(r, "is %s, expected a string", json_type_name(node));
-    }
-    for (int i = 0; choices[i]; i++) {
-        if (strcmp(choices[i], node->valuestring) == 0) {
-            *out = i;
-            json_leave(r, mark);
-            return FGSF_OK;
+    int found = 0;
+    if (expect(r, node, cJSON_IsString, "a string")) {
+        char given[48], list[96] = "";
+        while (choices[found] && strcmp(choices[found], node->valuestring) != 0) {
+            size_t used = strlen(list);
+            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", choices[found++]);
+        }
+        if (!choices[found]) {
+            json_refuse(r, "'%s' is not one of %s", printable(node->valuestring, given), list);
         }
     }
-    char list[96] = "";
-    for (int i = 0; choices[i]; i++) {
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", choices[i]);
-    }
-    return json_refuse(r, "'%s' is not one of %s", printable(node->valuestring, given), list);
+    json_leave(r, mark);
+    return found;
 }
 
-fgsf_status json_enter_array(json_reader *r, const cJSON *object, const char *key,
-                             const cJSON **node, size_t *count) {
+const cJSON *json_array(json_reader *r, const cJSON *object, const char *key, size_t *count) {
     json_enter(r, key);
-    *node = json_find(object, key);
-    if (!*node) {
-        return json_refuse(r, "missing");
-    }
-    if (!cJSON_IsArray(*node)) {
-        return json_refuse(r, "is %s, expected an array", json_type_name(*node));
-    }
+    const cJSON *node = json_find(object, key);
     *count = 0;
-    for (const cJSON *item = (*node)->child; item; item = item->next) {
-        ++*count;
-    }
-    return FGSF_OK;
+    if (!expect(r, node, cJSON_IsArray, "an array")) return NULL;
+    for (const cJSON *item = node->child; item; item = item->next) ++*count;
+    return node;
 }
 
-fgsf_status json_read_floats(json_reader *r, const cJSON *array, size_t count, float *out) {
-    if (!cJSON_IsArray(array)) {
-        return json_refuse(r, "is %s, expected an array", json_type_name(array));
-    }
+void json_floats(json_reader *r, const cJSON *array, size_t count, float *out) {
+    if (!expect(r, array, cJSON_IsArray, "an array")) return;
     size_t i = 0;
-    for (const cJSON *item = array->child; item; item = item->next, i++) {
-        if (i == count) {
-            return json_refuse(r, "has more than the %zu numbers expected", count);
+    for (const cJSON *item = array->child; item && r->status == FGSF_OK; item = item->next, i++) {
+        if (out && i == count) {
+            json_refuse(r, "has more than the %zu numbers expected", count);
+        } else if (out) {
+            size_t mark = json_enter_item(r, i);
+            if (expect(r, item, cJSON_IsNumber, "a number")) {
+                out[i] = (float)item->valuedouble;
+                if (!isfinite(out[i])) {
+                    json_refuse(r, "%.9g is not a finite float", item->valuedouble);
+                }
+            }
+            json_leave(r, mark);
         }
-        size_t mark = json_enter_item(r, i);
-        if (!cJSON_IsNumber(item)) {
-            return json_refuse(r, "is %s, expected a number", json_type_name(item));
-        }
-        out[i] = (float)item->valuedouble;
-        if (!isfinite(out[i])) {
-            return json_refuse(r, "%.9g is not a finite float", item->valuedouble);
-        }
-        json_leave(r, mark);
     }
-    return i == count ? FGSF_OK : json_refuse(r, "has %zu numbers, expected %zu", i, count);
+    if (i != count) json_refuse(r, "has %zu numbers, expected %zu", i, count);
 }
 
-void *json_allocate(size_t count, size_t size) {
-    return calloc(count ? count : 1, size);
+void *json_allocate(json_reader *r, size_t count, size_t size) {
+    void *memory = r->status == FGSF_OK ? calloc(count ? count : 1, size) : NULL;
+    if (!memory && r->status == FGSF_OK) {
+        r->status = fgsf_fail(FGSF_ERR_MEMORY, "no memory for the problem");
+    }
+    return memory;
 }
 
-fgsf_status json_out_of_memory(void) {
-    return fgsf_fail(FGSF_ERR_MEMORY, "no memory for the problem");
-}
-
-fgsf_status json_read_matrix(json_reader *r, const cJSON *object, const char *key, size_t rows,
-                             size_t columns, float **out) {
-    size_t mark = r->length, count = 0;
-    const cJSON *array;
-    fgsf_status status = json_enter_array(r, object, key, &array, &count);
-    if (status == FGSF_OK && count != rows) {
-        status =
-            json_refuse(r, "has %zu %s, expected %zu", count, columns ? "rows" : "numbers", rows);
+float *json_matrix(json_reader *r, const cJSON *object, const char *key, size_t rows,
+                   size_t columns) {
+    size_t mark = r->length, count;
+    const cJSON *array = json_array(r, object, key, &count);
+    if (count != rows) {
+        json_refuse(r, "has %zu %s, expected %zu", count, columns ? "rows" : "numbers", rows);
     }
-    if (status != FGSF_OK) {
-        return status;
-    }
-    *out = json_allocate(rows * (columns ? columns : 1), sizeof(float));
-    if (!*out) {
-        return json_out_of_memory();
-    }
-    if (!columns) {
-        status = json_read_floats(r, array, rows, *out);
-    }
-    const cJSON *row = array->child;
-    for (size_t i = 0; columns && i < rows && status == FGSF_OK; i++, row = row->next) {
+    float *out = json_allocate(r, rows * (columns ? columns : 1), sizeof(float));
+    if (out && !columns) json_floats(r, array, rows, out);
+    const cJSON *row = out ? array->child : NULL;
+    for (size_t i = 0; columns && row && r->status == FGSF_OK; i++, row = row->next) {
         size_t outer = json_enter_item(r, i);
-        status = json_read_floats(r, row, columns, *out + i * columns);
-        if (status == FGSF_OK) {
-            json_leave(r, outer);
-        }
-    }
-    if (status == FGSF_OK) {
-        json_leave(r, mark);
-    }
-    return status;
-}
-
-fgsf_status json_read_actions(json_reader *r, const cJSON *object, const char *key, size_t count,
-                              int actions, int32_t **out) {
-    size_t mark = r->length, given = 0;
-    const cJSON *array;
-    fgsf_status status = json_enter_array(r, object, key, &array, &given);
-    if (status == FGSF_OK && given != count) {
-        status = json_refuse(r, "has %zu actions, expected %zu", given, count);
-    }
-    if (status != FGSF_OK) {
-        return status;
-    }
-    *out = json_allocate(count, sizeof(int32_t));
-    if (!*out) {
-        return json_out_of_memory();
-    }
-    size_t i = 0;
-    for (const cJSON *item = array->child; item; item = item->next, i++) {
-        size_t outer = json_enter_item(r, i);
-        int action = 0;
-        status = json_to_integer(r, item, 0, actions, &action);
-        if (status != FGSF_OK) {
-            return status;
-        }
-        (*out)[i] = action;
+        json_floats(r, row, columns, out + i * columns);
         json_leave(r, outer);
     }
     json_leave(r, mark);
-    return FGSF_OK;
+    return out;
+}
+
+int32_t *json_actions(json_reader *r, const cJSON *object, const char *key, size_t count,
+                      size_t repeat, int actions) {
+    size_t mark = r->length, given;
+    const cJSON *array = json_array(r, object, key, &given);
+    if (given != count) json_refuse(r, "has %zu actions, expected %zu", given, count);
+    int32_t *out = json_allocate(r, count * repeat, sizeof(int32_t));
+    const cJSON *item = out ? array->child : NULL;
+    for (size_t i = 0; item && r->status == FGSF_OK; i++, item = item->next) {
+        size_t outer = json_enter_item(r, i);
+        int32_t action = json_to_integer(r, item, 0, actions);
+        for (size_t k = 0; k < repeat; k++) out[i * repeat + k] = action;
+        json_leave(r, outer);
+    }
+    json_leave(r, mark);
+    return out;
 }

@@ -19,9 +19,11 @@ const oracle_group oracle_groups[ORACLE_GROUPS] = {{"weights", ".weight"},
                                                    {"norm_scales", ".scale"},
                                                    {"norm_shifts", ".shift"}};
 
+// The first NUM_SHAPE_KEYS say the shape, the others are the parameters.
 static const char *const network_keys[] = {"input",       "hidden",      "actions", "features",
                                            "activation",  "norm",        "weights", "biases",
                                            "norm_scales", "norm_shifts", NULL};
+#define NUM_SHAPE_KEYS 6
 
 int oracle_group_list(const oracle_group *group, const fgsf_parameters *all,
                       int out[FGSF_MAX_PARAMETERS]) {
@@ -35,125 +37,77 @@ int oracle_group_list(const oracle_group *group, const fgsf_parameters *all,
     return count;
 }
 
-static fgsf_status read_hidden(json_reader *r, const cJSON *object, fgsf_network_shape *shape) {
+static void read_hidden(json_reader *r, const cJSON *object, fgsf_network_shape *shape) {
     size_t mark = r->length, count;
-    const cJSON *array;
-    fgsf_status status = json_enter_array(r, object, "hidden", &array, &count);
-    if (status == FGSF_OK && count > FGSF_MAX_HIDDEN) {
-        status = json_refuse(r, "%zu layers, at most %d are supported", count, FGSF_MAX_HIDDEN);
+    const cJSON *array = json_array(r, object, "hidden", &count);
+    if (count > FGSF_MAX_HIDDEN) {
+        json_refuse(r, "%zu layers, at most %d are supported", count, FGSF_MAX_HIDDEN);
     }
-    if (status != FGSF_OK) {
-        return status;
-    }
-    for (const cJSON *item = array->child; item; item = item->next) {
+    const cJSON *item = r->status == FGSF_OK ? array->child : NULL;
+    for (; item; item = item->next) {
         size_t outer = json_enter_item(r, (size_t)shape->num_hidden);
-        status = json_to_integer(r, item, 1, MAX_SIZE + 1, &shape->hidden[shape->num_hidden]);
-        if (status != FGSF_OK) {
-            return status;
-        }
-        shape->num_hidden++;
+        shape->hidden[shape->num_hidden++] = json_to_integer(r, item, 1, MAX_SIZE + 1);
         json_leave(r, outer);
     }
     json_leave(r, mark);
-    return FGSF_OK;
 }
 
-static fgsf_status read_shape(json_reader *r, const cJSON *object, fgsf_network_shape *shape) {
+static void read_shape(json_reader *r, const cJSON *object, fgsf_network_shape *shape) {
     static const char *const activations[] = {"relu", "silu", "softplus", NULL}; // as the enums
     static const char *const norms[] = {"none", "rms", "layer", NULL};
-    int activation = 0, norm = 0;
-    fgsf_status status = json_read_integer(r, object, "input", 1, MAX_SIZE + 1, &shape->input);
-    if (status == FGSF_OK) {
-        status = read_hidden(r, object, shape);
+    shape->input = json_integer(r, object, "input", 1, MAX_SIZE + 1);
+    read_hidden(r, object, shape);
+    shape->actions = json_integer(r, object, "actions", 1, MAX_SIZE + 1);
+    shape->features = json_integer(r, object, "features", 1, MAX_SIZE + 1);
+    shape->activation = (enum fgsf_activation)json_choice(r, object, "activation", activations);
+    if (json_find(object, "norm")) {
+        shape->norm = (enum fgsf_norm)json_choice(r, object, "norm", norms);
     }
-    if (status == FGSF_OK) {
-        status = json_read_integer(r, object, "actions", 1, MAX_SIZE + 1, &shape->actions);
-    }
-    if (status == FGSF_OK) {
-        status = json_read_integer(r, object, "features", 1, MAX_SIZE + 1, &shape->features);
-    }
-    if (status == FGSF_OK) {
-        status = json_read_choice(r, object, "activation", activations, &activation);
-    }
-    if (status == FGSF_OK && json_find(object, "norm")) {
-        status = json_read_choice(r, object, "norm", norms, &norm);
-    }
-    shape->activation = (enum fgsf_activation)activation;
-    shape->norm = (enum fgsf_norm)norm;
     shape->bias = json_find(object, "biases") != NULL;
-    return status == FGSF_OK ? fgsf_network_shape_check(shape) : status;
+    if (r->status == FGSF_OK) r->status = fgsf_network_shape_check(shape);
 }
 
 // Reads a group: one flat array per layer, into their places in the flat buffer. Without the buffer
 // it only checks the lengths.
-static fgsf_status read_group(json_reader *r, const cJSON *object, const oracle_group *group,
-                              const fgsf_parameters *all, float *flat) {
+static void read_group(json_reader *r, const cJSON *object, const oracle_group *group,
+                       const fgsf_parameters *all, float *flat) {
     int list[FGSF_MAX_PARAMETERS];
-    size_t layers = (size_t)oracle_group_list(group, all, list), mark = r->length, count = 0;
-    if (layers == 0 && !json_find(object, group->name)) return FGSF_OK;
-    const cJSON *array;
-    fgsf_status status = json_enter_array(r, object, group->name, &array, &count);
-    if (status == FGSF_OK && count != layers) {
-        status = json_refuse(r, "has %zu layers, expected %zu", count, layers);
-    }
-    if (status != FGSF_OK) {
-        return status;
-    }
-    const cJSON *block = array->child;
-    for (size_t l = 0; l < layers; l++, block = block->next) {
+    size_t layers = (size_t)oracle_group_list(group, all, list), mark = r->length, count;
+    if (layers == 0 && !json_find(object, group->name)) return;
+    const cJSON *array = json_array(r, object, group->name, &count);
+    if (count != layers) json_refuse(r, "has %zu layers, expected %zu", count, layers);
+    const cJSON *block = r->status == FGSF_OK ? array->child : NULL;
+    for (size_t l = 0; block; l++, block = block->next) {
         const fgsf_parameter *p = &all->list[list[l]];
-        size_t outer = json_enter_item(r, l), expected = (size_t)p->rows * (size_t)p->columns;
-        if (flat) {
-            status = json_read_floats(r, block, expected, flat + p->offset);
-        } else if (!cJSON_IsArray(block)) {
-            status = json_refuse(r, "is %s, expected an array", json_type_name(block));
-        } else if ((size_t)cJSON_GetArraySize(block) != expected) {
-            status =
-                json_refuse(r, "has %d numbers, expected %zu", cJSON_GetArraySize(block), expected);
-        }
-        if (status != FGSF_OK) {
-            return status;
-        }
+        size_t outer = json_enter_item(r, l);
+        json_floats(r, block, (size_t)p->rows * (size_t)p->columns, flat ? flat + p->offset : NULL);
         json_leave(r, outer);
     }
     json_leave(r, mark);
-    return FGSF_OK;
 }
 
 // Reads the numbers of a network whose shape is known.
-static fgsf_status read_parameters(json_reader *r, const cJSON *object,
-                                   const fgsf_network_shape *shape, float **out) {
+static float *read_parameters(json_reader *r, const cJSON *object,
+                              const fgsf_network_shape *shape) {
     fgsf_parameters all;
+    if (r->status != FGSF_OK) return NULL;
     fgsf_network_list(shape, &all);
-    fgsf_status status = FGSF_OK;
     // Lengths first, without memory: after that the flat buffer is no larger than the file.
-    for (int i = 0; i < 2 * ORACLE_GROUPS && status == FGSF_OK; i++) {
-        if (i == ORACLE_GROUPS) {
-            *out = json_allocate(all.flat_size, sizeof(float));
-            if (!*out) return json_out_of_memory();
-        }
-        status = read_group(r, object, &oracle_groups[i % ORACLE_GROUPS], &all,
-                            i < ORACLE_GROUPS ? NULL : *out);
+    for (int g = 0; g < ORACLE_GROUPS; g++) read_group(r, object, &oracle_groups[g], &all, NULL);
+    float *flat = json_allocate(r, all.flat_size, sizeof(float));
+    for (int g = 0; g < ORACLE_GROUPS && flat; g++) {
+        read_group(r, object, &oracle_groups[g], &all, flat);
     }
-    return status;
+    return flat;
 }
 
-static fgsf_status read_network(json_reader *r, const cJSON *root, oracle_problem *p) {
+static void read_network(json_reader *r, const cJSON *root, oracle_problem *p) {
     size_t mark = json_enter(r, "network");
     const cJSON *object = json_find(root, "network");
-    fgsf_network_shape *shape = &p->bellman.shape;
-    fgsf_status status =
-        object ? json_check_keys(r, object, network_keys) : json_refuse(r, "missing");
-    if (status == FGSF_OK) {
-        status = read_shape(r, object, shape);
-    }
-    if (status == FGSF_OK) {
-        status = read_parameters(r, object, shape, &p->parameters);
-    }
-    if (status == FGSF_OK) {
-        json_leave(r, mark);
-    }
-    return status;
+    json_check_keys(r, object, network_keys);
+    read_shape(r, object, &p->bellman.shape);
+    p->parameters = read_parameters(r, object, &p->bellman.shape);
+    json_leave(r, mark);
 }
 
 // Names the field in which a target network differs from the network.
@@ -172,173 +126,107 @@ static const char *shape_difference(const fgsf_network_shape *a, const fgsf_netw
 
 // The other network, the kind's target or error network: one of the same shape, or its `weights` and
 // `biases` alone.
-static fgsf_status read_other(json_reader *r, const cJSON *root, oracle_problem *p) {
+static void read_other(json_reader *r, const cJSON *root, oracle_problem *p) {
     fgsf_gradient_need need = fgsf_gradient_needs(p->bellman.kind);
     const char *key = need.error_network ? "error_network" : "target_network";
     const char *unused = need.error_network ? "target_network" : "error_network";
     const cJSON *object = json_find(root, key);
-    if (json_find(root, unused)) {
-        json_enter(r, unused);
-        return json_refuse(r, "this gradient uses none");
-    }
-    if (!object && (need.error_network || need.target_network)) {
-        json_enter(r, key);
-        return json_refuse(r, "missing");
-    }
+    if (json_find(root, unused)) json_refuse_field(r, unused, "this gradient uses none");
     if (!object) {
-        return FGSF_OK;
+        if (need.error_network || need.target_network) json_refuse_field(r, key, "missing");
+        return;
     }
     size_t mark = json_enter(r, key);
     fgsf_network_shape shape = {0};
-    fgsf_status status = json_check_keys(r, object, network_keys);
     bool shaped = false;
-    for (int i = 0; i < 6 && status == FGSF_OK; i++) {
-        shaped = shaped || json_find(object, network_keys[i]);
-    }
-    if (status == FGSF_OK && shaped) {
-        status = read_shape(r, object, &shape);
-    } else if (status == FGSF_OK) {
+    json_check_keys(r, object, network_keys);
+    for (int i = 0; i < NUM_SHAPE_KEYS; i++) shaped |= json_find(object, network_keys[i]) != NULL;
+    if (shaped) {
+        read_shape(r, object, &shape);
+    } else {
         shape = p->bellman.shape;
         shape.bias = json_find(object, "biases") != NULL;
     }
-    const char *difference = status == FGSF_OK ? shape_difference(&shape, &p->bellman.shape) : NULL;
-    if (difference) {
-        json_enter(r, difference);
-        status = json_refuse(r, "differs from the network's");
-    }
-    if (status == FGSF_OK) {
-        status = read_parameters(r, object, &shape, &p->other);
-    }
-    if (status == FGSF_OK) {
-        p->bellman.target_network = !need.error_network && !need.target_network;
-        json_leave(r, mark);
-    }
-    return status;
+    const char *difference = shape_difference(&shape, &p->bellman.shape);
+    if (difference) json_refuse_field(r, difference, "differs from the network's");
+    p->other = read_parameters(r, object, &shape);
+    p->bellman.target_network = !need.error_network && !need.target_network;
+    json_leave(r, mark);
 }
 
 // ---- The rest of the problem ---------------------------------------------------------------------
 
-static fgsf_status read_optimizer(json_reader *r, const cJSON *root, oracle_problem *p) {
+static void read_optimizer(json_reader *r, const cJSON *root, oracle_problem *p) {
     static const char *const keys[] = {"kind", "lr", "beta1", "beta2", "eps", "clip", NULL};
-    static const char *const kinds[] = {"adam", "sgd", NULL}; // as enum fgsf_opt_kind
+    static const char *const kinds[] = {"adam", "sgd", NULL};
     const cJSON *object = json_find(root, "optimizer");
-    if (!object || cJSON_IsNull(object)) {
-        return FGSF_OK;
-    }
-    size_t mark = json_enter(r, "optimizer");
+    if (!object || cJSON_IsNull(object)) return;
     fgsf_optimizer_params *opt = &p->optimizer;
-    int kind = 0;
-    fgsf_status status = json_check_keys(r, object, keys);
-    if (status == FGSF_OK) {
-        status = json_read_choice(r, object, "kind", kinds, &kind);
+    struct {
+        const char *key;
+        double min, max;
+        bool open;
+        double *out;
+    } optional[] = {{"beta1", 0.0, 1.0 - 1e-7, false, &opt->beta1},
+                    {"beta2", 0.0, 1.0 - 1e-7, false, &opt->beta2},
+                    {"eps", 0.0, 1.0, true, &opt->eps},
+                    {"clip", 0.0, 1e30, true, &opt->clip}};
+    size_t mark = json_enter(r, "optimizer");
+    json_check_keys(r, object, keys);
+    opt->kind = json_choice(r, object, "kind", kinds) == 0 ? FGSF_ADAM : FGSF_SGD;
+    json_real(r, object, "lr", 0.0, 1e6, false, &p->lr);
+    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) {
+        const cJSON *node = json_find(object, optional[i].key);
+        bool is_off = optional[i].out == &opt->clip && cJSON_IsNull(node);
+        if (node && !is_off) {
+            json_real(r, object, optional[i].key, optional[i].min, optional[i].max,
+                      optional[i].open, optional[i].out);
+        }
     }
-    if (status == FGSF_OK) {
-        status = json_read_range(r, object, "lr", 0.0, 1e6, false, &p->lr);
-    }
-    if (status == FGSF_OK && json_find(object, "beta1")) {
-        status = json_read_range(r, object, "beta1", 0.0, 1.0 - 1e-7, false, &opt->beta1);
-    }
-    if (status == FGSF_OK && json_find(object, "beta2")) {
-        status = json_read_range(r, object, "beta2", 0.0, 1.0 - 1e-7, false, &opt->beta2);
-    }
-    if (status == FGSF_OK && json_find(object, "eps")) {
-        status = json_read_range(r, object, "eps", 0.0, 1.0, true, &opt->eps);
-    }
-    const cJSON *clip = json_find(object, "clip");
-    if (status == FGSF_OK && clip && !cJSON_IsNull(clip)) {
-        status = json_read_range(r, object, "clip", 0.0, 1e30, true, &opt->clip);
-    }
-    if (status == FGSF_OK) {
-        opt->kind = kind == 0 ? FGSF_ADAM : FGSF_SGD;
-        p->has_optimizer = true;
-        json_leave(r, mark);
-    }
-    return status;
+    p->has_optimizer = true;
+    json_leave(r, mark);
 }
 
-static fgsf_status read_estimator(json_reader *r, const cJSON *root, fgsf_bellman_params *params) {
-    static const char *const estimators[] = {"shared", "critic_only", "split", NULL};
-    int estimator = FGSF_SHARED;
-    fgsf_status status = FGSF_OK;
+static void read_estimator(json_reader *r, const cJSON *root, fgsf_bellman_params *params) {
+    static const char *const estimators[] = {"shared", "critic_only", "split", NULL}; // as the enum
     if (json_find(root, "estimator")) {
-        status = json_read_choice(r, root, "estimator", estimators, &estimator);
+        params->estimator = (enum fgsf_estimator)json_choice(r, root, "estimator", estimators);
     }
-    if (status != FGSF_OK) {
-        return status;
+    if (params->estimator == FGSF_SPLIT) {
+        params->split = json_integer(r, root, "split", 1, params->samples);
+    } else if (json_find(root, "split")) {
+        json_refuse_field(r, "split", "only the estimator 'split' splits");
     }
-    params->estimator = (enum fgsf_estimator)estimator; // the choices are in the enum's order
-    if (estimator == FGSF_SPLIT) {
-        return json_read_integer(r, root, "split", 1, params->samples, &params->split);
-    }
-    if (json_find(root, "split")) {
-        json_enter(r, "split");
-        return json_refuse(r, "only the estimator 'split' splits");
-    }
-    return FGSF_OK;
 }
 
-static fgsf_status read_kind(json_reader *r, const cJSON *root, fgsf_bellman_params *params) {
+static void read_kind(json_reader *r, const cJSON *root, fgsf_bellman_params *params) {
     // As enum fgsf_gradient_kind from FGSF_MIX on; `residual` is semi, full or mix by grad_mix.
     static const char *const kinds[] = {"residual",      "corrected",  "gtd2",
                                         "bidirectional", "convergent", NULL};
-    int kind = 0;
-    fgsf_status status = FGSF_OK;
-    if (json_find(root, "gradient")) {
-        status = json_read_choice(r, root, "gradient", kinds, &kind);
-    }
+    int kind = json_find(root, "gradient") ? json_choice(r, root, "gradient", kinds) : 0;
     params->kind = (enum fgsf_gradient_kind)(FGSF_MIX + kind);
-    if (status == FGSF_OK && json_find(root, "beta")) {
-        status = json_read_range(r, root, "beta", 0.0, 1e30, false, &params->h_beta);
-    }
-    return status;
+    if (json_find(root, "beta")) json_real(r, root, "beta", 0.0, 1e30, false, &params->h_beta);
 }
 
-static fgsf_status read_settings(json_reader *r, const cJSON *root, oracle_problem *p) {
+static void read_settings(json_reader *r, const cJSON *root, oracle_problem *p) {
     static const char *const losses[] = {"half_mean", "mean", "sum", "double_sum", NULL};
     fgsf_bellman_params *params = &p->bellman;
-    int loss = 0;
-    fgsf_status status =
-        json_read_choice(r, root, "loss", losses, &loss); // as enum fgsf_loss_scale
-    params->loss_scale = (enum fgsf_loss_scale)loss;
-    if (status == FGSF_OK) {
-        status = json_read_range(r, root, "grad_mix", 0.0, 1.0, false, &params->grad_mix);
+    params->loss_scale = (enum fgsf_loss_scale)json_choice(r, root, "loss", losses); // as the enum
+    json_real(r, root, "grad_mix", 0.0, 1.0, false, &params->grad_mix);
+    if (params->target_network && params->grad_mix != 0.0) {
+        json_refuse_field(r, "grad_mix",
+                          "%.9g with a target_network, through which no gradient passes",
+                          params->grad_mix);
     }
-    if (status == FGSF_OK && params->target_network && params->grad_mix != 0.0) {
-        json_enter(r, "grad_mix");
-        return json_refuse(r, "%.9g with a target_network, through which no gradient passes",
-                           params->grad_mix);
+    params->samples = json_integer(r, root, "samples_per_pair", 1, (1 << 16) + 1);
+    read_estimator(r, root, params);
+    if (json_find(root, "denominator")) {
+        json_real(r, root, "denominator", 0.0, 1e30, true, &p->denominator);
     }
-    if (status == FGSF_OK) {
-        status = json_read_integer(r, root, "samples_per_pair", 1, (1 << 16) + 1, &params->samples);
-    }
-    if (status == FGSF_OK) {
-        status = read_estimator(r, root, params);
-    }
-    if (status == FGSF_OK && json_find(root, "denominator")) {
-        status = json_read_range(r, root, "denominator", 0.0, 1e30, true, &p->denominator);
-    }
-    return status;
-}
-
-// Reads one action per pair and repeats it for each of the pair's samples.
-static fgsf_status read_next_actions(json_reader *r, const cJSON *object, size_t pairs, int samples,
-                                     int actions, int32_t **out) {
-    int32_t *one = NULL;
-    fgsf_status status = json_read_actions(r, object, "a_next", pairs, actions, &one);
-    size_t next = pairs * (size_t)samples;
-    if (status == FGSF_OK && !(*out = json_allocate(next, sizeof(int32_t)))) {
-        status = json_out_of_memory();
-    }
-    for (size_t i = 0; i < next && status == FGSF_OK; i++) {
-        (*out)[i] = one[i / (size_t)samples];
-    }
-    free(one);
-    return status;
 }
 
 // A pass over the batch must fit into memory, or computing it would end the process.
-static fgsf_status check_size(const json_reader *r, const fgsf_bellman_params *params,
-                              size_t pairs) {
+static void check_size(json_reader *r, const fgsf_bellman_params *params, size_t pairs) {
     fgsf_parameters all;
     fgsf_network_list(&params->shape, &all);
     double width = params->shape.input;
@@ -346,47 +234,33 @@ static fgsf_status check_size(const json_reader *r, const fgsf_bellman_params *p
         width += all.list[i].rows > 1 ? all.list[i].rows : all.list[i].columns;
     }
     double rows = ((double)pairs + 8.0) * (1.0 + params->samples);
-    return rows * width <= MAX_ACTIVATIONS
-               ? FGSF_OK
-               : json_refuse(r, "%zu pairs of %d samples are too many for this network", pairs,
-                             params->samples);
+    if (rows * width > MAX_ACTIVATIONS) {
+        json_refuse(r, "%zu pairs of %d samples are too many for this network", pairs,
+                    params->samples);
+    }
 }
 
-static fgsf_status read_batch(json_reader *r, const cJSON *object, const oracle_problem *p,
-                              oracle_batch *b) {
+static void read_batch(json_reader *r, const cJSON *object, const oracle_problem *p,
+                       oracle_batch *b) {
     static const char *const keys[] = {"s",      "a",        "y",           "s_next",
                                        "a_next", "discount", "row_weights", NULL};
-    const fgsf_bellman_params *params = &p->bellman;
-    const fgsf_network_shape *shape = &params->shape;
-    size_t input = (size_t)shape->input, features = (size_t)shape->features, pairs = 0;
-    const cJSON *array;
-    fgsf_status status = json_check_keys(r, object, keys);
+    const fgsf_network_shape *shape = &p->bellman.shape;
+    size_t input = (size_t)shape->input, samples = (size_t)p->bellman.samples, pairs;
+    json_check_keys(r, object, keys);
     size_t mark = r->length;
-    if (status == FGSF_OK) {
-        status = json_enter_array(r, object, "s", &array, &pairs);
-    }
-    if (status == FGSF_OK && (pairs < 1 || pairs > 1 << 20)) {
-        status = json_refuse(r, "%zu pairs are not in [1, 1048576]", pairs);
-    }
-    if (status == FGSF_OK) {
-        status = check_size(r, params, pairs);
-    }
-    if (status != FGSF_OK) {
-        return status;
-    }
+    json_array(r, object, "s", &pairs);
+    if (pairs < 1 || pairs > 1 << 20) json_refuse(r, "%zu pairs are not in [1, 1048576]", pairs);
+    check_size(r, &p->bellman, pairs);
     json_leave(r, mark);
-    size_t next = pairs * (size_t)params->samples;
-    if ((status = json_read_matrix(r, object, "s", pairs, input, &b->s)) != FGSF_OK ||
-        (status = json_read_actions(r, object, "a", pairs, shape->actions, &b->a)) != FGSF_OK ||
-        (status = json_read_matrix(r, object, "y", next, features, &b->y)) != FGSF_OK ||
-        (status = json_read_matrix(r, object, "s_next", next, input, &b->s_next)) != FGSF_OK ||
-        (status = read_next_actions(r, object, pairs, params->samples, shape->actions,
-                                    &b->a_next)) != FGSF_OK ||
-        (status = json_read_matrix(r, object, "discount", next, 0, &b->discount)) != FGSF_OK) {
-        return status;
-    }
+    size_t next = pairs * samples;
+    b->s = json_matrix(r, object, "s", pairs, input);
+    b->a = json_actions(r, object, "a", pairs, 1, shape->actions);
+    b->y = json_matrix(r, object, "y", next, (size_t)shape->features);
+    b->s_next = json_matrix(r, object, "s_next", next, input);
+    b->a_next = json_actions(r, object, "a_next", pairs, samples, shape->actions);
+    b->discount = json_matrix(r, object, "discount", next, 0);
     if (json_find(object, "row_weights")) {
-        status = json_read_matrix(r, object, "row_weights", pairs, 0, &b->weight);
+        b->weight = json_matrix(r, object, "row_weights", pairs, 0);
     }
     b->batch = (fgsf_batch){.pairs = (int)pairs,
                             .s = b->s,
@@ -397,37 +271,23 @@ static fgsf_status read_batch(json_reader *r, const cJSON *object, const oracle_
                             .discount = b->discount,
                             .weight = b->weight,
                             .denominator = p->denominator};
-    return status;
 }
 
-static fgsf_status read_batches(json_reader *r, const cJSON *root, oracle_problem *p) {
+static void read_batches(json_reader *r, const cJSON *root, oracle_problem *p) {
     size_t mark = r->length, count;
-    const cJSON *array;
-    fgsf_status status = json_enter_array(r, root, "batches", &array, &count);
-    if (status == FGSF_OK && (count < 1 || count > 1 << 20)) {
-        status = json_refuse(r, "%zu batches are not in [1, 1048576]", count);
-    }
-    if (status == FGSF_OK && !(p->batches = json_allocate(count, sizeof *p->batches))) {
-        status = json_out_of_memory();
-    }
-    if (status != FGSF_OK) {
-        return status;
-    }
+    const cJSON *array = json_array(r, root, "batches", &count);
+    if (count < 1 || count > 1 << 20) json_refuse(r, "%zu batches are not in [1, 1048576]", count);
+    p->batches = json_allocate(r, count, sizeof *p->batches);
     p->bellman.max_pairs = 1;
-    for (const cJSON *item = array->child; item; item = item->next) {
+    const cJSON *item = p->batches ? array->child : NULL;
+    for (; item && r->status == FGSF_OK; item = item->next) {
         size_t outer = json_enter_item(r, (size_t)p->num_batches);
         oracle_batch *b = &p->batches[p->num_batches++];
-        status = read_batch(r, item, p, b);
-        if (status != FGSF_OK) {
-            return status;
-        }
-        if (b->batch.pairs > p->bellman.max_pairs) {
-            p->bellman.max_pairs = b->batch.pairs;
-        }
+        read_batch(r, item, p, b);
+        if (b->batch.pairs > p->bellman.max_pairs) p->bellman.max_pairs = b->batch.pairs;
         json_leave(r, outer);
     }
     json_leave(r, mark);
-    return FGSF_OK;
 }
 
 static fgsf_status read_problem(const cJSON *root, oracle_problem *p) {
@@ -438,56 +298,38 @@ static fgsf_status read_problem(const cJSON *root, oracle_problem *p) {
                                        "beta",      "error_network", NULL};
     static const char *const schemas[] = {PROBLEM_SCHEMA, NULL};
     json_reader r = {0};
-    int schema;
-    fgsf_status status = json_check_keys(&r, root, keys);
-    if (status == FGSF_OK && json_find(root, "schema")) {
-        status = json_read_choice(&r, root, "schema", schemas, &schema);
-    }
-    if (status == FGSF_OK) {
-        status = read_network(&r, root, p);
-    }
-    if (status == FGSF_OK) {
-        status = read_kind(&r, root, &p->bellman);
-    }
-    if (status == FGSF_OK) {
-        status = read_other(&r, root, p);
-    }
-    if (status == FGSF_OK) {
-        status = read_settings(&r, root, p);
-    }
-    if (status == FGSF_OK) {
-        status = read_optimizer(&r, root, p);
-    }
-    return status == FGSF_OK ? read_batches(&r, root, p) : status;
+    json_check_keys(&r, root, keys);
+    if (json_find(root, "schema")) json_choice(&r, root, "schema", schemas);
+    read_network(&r, root, p);
+    read_kind(&r, root, &p->bellman);
+    read_other(&r, root, p);
+    read_settings(&r, root, p);
+    read_optimizer(&r, root, p);
+    read_batches(&r, root, p);
+    return r.status;
 }
 
 fgsf_status oracle_problem_parse(const char *text, size_t length, oracle_problem **out) {
     cJSON *root = NULL;
     fgsf_status status = json_parse_text(text, length, &root);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     oracle_problem *p = calloc(1, sizeof *p);
-    if (!p) {
-        cJSON_Delete(root);
-        return json_out_of_memory();
+    if (p) {
+        p->bellman = fgsf_bellman_default_params(&(fgsf_network_shape){0});
+        p->optimizer = fgsf_optimizer_default_params();
     }
-    p->bellman = fgsf_bellman_default_params(&(fgsf_network_shape){0});
-    p->optimizer = fgsf_optimizer_default_params();
-    status = read_problem(root, p);
+    status = p ? read_problem(root, p) : fgsf_fail(FGSF_ERR_MEMORY, "no memory for the problem");
     cJSON_Delete(root);
-    if (status != FGSF_OK) {
+    if (status == FGSF_OK) {
+        *out = p;
+    } else {
         oracle_problem_free(p);
-        return status;
     }
-    *out = p;
-    return FGSF_OK;
+    return status;
 }
 
 void oracle_problem_free(oracle_problem *p) {
-    if (!p) {
-        return;
-    }
+    if (!p) return;
     for (int i = 0; i < p->num_batches; i++) {
         oracle_batch *b = &p->batches[i];
         free(b->s);

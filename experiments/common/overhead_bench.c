@@ -1,23 +1,25 @@
 // Times training steps; see the header.
-#define _POSIX_C_SOURCE 200809L // clock_gettime, fork
+#define _GNU_SOURCE // fork, anonymous maps
 #include "overhead_bench.h"
-#include "say.h"
 
 #include <cblas.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "say.h"
+
+#define PROGRAM "overhead"
 #define SGEMM_ROWS 512
 #define SGEMM_COLUMNS 256
 #define SGEMM_INNER 256
 #define SGEMM_REPEATS 3
-#define CHUNK 10 // steps between two looks at sgemm
 
 struct fgsf_bench {
     fgsf_trainer *trainer;
@@ -27,37 +29,6 @@ struct fgsf_bench {
     int chunks;
     fgsf_progress start;
 };
-
-// --- tools --------------------------------------------------------------------------------------
-
-static double seconds_of(clockid_t clock) {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-double fgsf_bench_cpu_seconds(void) {
-    return seconds_of(CLOCK_THREAD_CPUTIME_ID);
-}
-
-double fgsf_bench_wall_seconds(void) {
-    return seconds_of(CLOCK_MONOTONIC);
-}
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double fgsf_bench_quantile(double *values, int n, double q) {
-    if (n == 0) {
-        return NAN;
-    }
-    qsort(values, (size_t)n, sizeof *values, compare);
-    double position = q * (double)(n - 1);
-    int low = (int)position, high = low + 1 < n ? low + 1 : low;
-    return values[low] + (position - low) * (values[high] - values[low]);
-}
 
 double fgsf_bench_sgemm(void) {
     static float a[SGEMM_ROWS * SGEMM_INNER], b[SGEMM_INNER * SGEMM_COLUMNS];
@@ -85,57 +56,45 @@ double fgsf_bench_sgemm(void) {
 static fgsf_status prepare(fgsf_bench *bench, const fgsf_config *cfg,
                            const fgsf_bench_setup *setup) {
     fgsf_config own = *cfg;
-    int64_t replay = setup->replay;
-    if (replay == 0) {
-        replay = cfg->learner.batch_size > 1000 ? cfg->learner.batch_size : 1000;
-    }
+    int64_t replay = setup->replay, batch = cfg->learner.batch_size;
+    if (replay == 0) replay = batch > 1000 ? batch : 1000;
     own.train.steps_per_task = replay + setup->steps + setup->warmup + 1;
-    if (own.learner.buffer_capacity < replay) {
-        own.learner.buffer_capacity = replay;
-    }
+    if (own.learner.buffer_capacity < replay) own.learner.buffer_capacity = replay;
     fgsf_status status = fgsf_trainer_create(&own, &bench->trainer);
-    if (status == FGSF_OK) {
-        status = fgsf_trainer_prefill(bench->trainer, 0, replay);
-    }
+    if (status == FGSF_OK) status = fgsf_trainer_prefill(bench->trainer, 0, replay);
     for (int i = 0; i < setup->warmup && status == FGSF_OK; i++) {
         status = fgsf_trainer_step(bench->trainer);
     }
-    if (status == FGSF_OK) {
-        bench->start = fgsf_trainer_progress(bench->trainer);
-    }
+    if (status == FGSF_OK) bench->start = fgsf_trainer_progress(bench->trainer);
     return status;
 }
 
 bool fgsf_bench_open(const fgsf_config *cfg, const fgsf_bench_setup *setup, fgsf_bench **out) {
     openblas_set_num_threads(1);
     fgsf_bench *bench = calloc(1, sizeof *bench);
-    if (!bench) {
-        return false;
-    }
     size_t steps = (size_t)setup->steps;
-    bench->capacity = setup->steps;
-    bench->ms = calloc(steps, sizeof(double));
-    bench->gflops = calloc(steps, sizeof(double));
-    bench->sgemm = calloc(steps, sizeof(double));
-    bench->efficiency = calloc(steps, sizeof(double));
-    if (!bench->ms || !bench->gflops || !bench->sgemm || !bench->efficiency ||
-        prepare(bench, cfg, setup) != FGSF_OK) {
-        fgsf_bench_free(bench);
+    double *times = calloc(4 * steps, sizeof *times);
+    if (!bench || !times) {
+        free(bench);
+        free(times);
         return false;
     }
+    *bench = (fgsf_bench){.capacity = setup->steps,
+                          .ms = times,
+                          .gflops = times + steps,
+                          .sgemm = times + 2 * steps,
+                          .efficiency = times + 3 * steps};
     *out = bench;
-    return true;
+    if (prepare(bench, cfg, setup) == FGSF_OK) return true;
+    fgsf_bench_free(bench);
+    *out = NULL;
+    return false;
 }
 
 void fgsf_bench_free(fgsf_bench *bench) {
-    if (!bench) {
-        return;
-    }
+    if (!bench) return;
     fgsf_trainer_free(bench->trainer);
-    free(bench->ms);
-    free(bench->gflops);
-    free(bench->sgemm);
-    free(bench->efficiency);
+    free(bench->ms); // and the other arrays
     free(bench);
 }
 
@@ -147,9 +106,7 @@ bool fgsf_bench_run(fgsf_bench *bench, int steps) {
     double flops = fgsf_trainer_progress(bench->trainer).flops, seconds = 0.0;
     for (int i = 0; i < steps && bench->count < bench->capacity; i++) {
         double start = fgsf_bench_cpu_seconds();
-        if (fgsf_trainer_step(bench->trainer) != FGSF_OK) {
-            return false;
-        }
+        if (fgsf_trainer_step(bench->trainer) != FGSF_OK) return false;
         double taken = fgsf_bench_cpu_seconds() - start;
         bench->ms[bench->count++] = 1e3 * taken;
         seconds += taken;
@@ -165,9 +122,7 @@ bool fgsf_bench_run(fgsf_bench *bench, int steps) {
 fgsf_bench_figures fgsf_bench_get(const fgsf_bench *bench) {
     fgsf_progress now = fgsf_trainer_progress(bench->trainer);
     double sum = 0.0, steps = (double)bench->count;
-    for (int i = 0; i < bench->count; i++) {
-        sum += bench->ms[i];
-    }
+    for (int i = 0; i < bench->count; i++) sum += bench->ms[i];
     return (fgsf_bench_figures){
         .mean_ms = sum / steps,
         .median_ms = fgsf_bench_quantile(bench->ms, bench->count, 0.5),
@@ -182,32 +137,15 @@ fgsf_bench_figures fgsf_bench_get(const fgsf_bench *bench) {
     };
 }
 
-// --- in a process of its own --------------------------------------------------------------------
-
-bool fgsf_bench_in_child(const char *program, bool (*work)(const void *task, void *result),
-                         const void *task, void *result, size_t size) {
-    int ends[2], state = 0;
-    if (pipe(ends) != 0) {
-        perror(program);
-        return false;
+bool fgsf_bench_measure(const void *task, void *figures) {
+    const fgsf_bench_task *t = task;
+    fgsf_bench *bench = NULL;
+    bool good = fgsf_bench_open(t->cfg, &t->setup, &bench);
+    for (int left = t->setup.steps; left > 0 && good; left -= FGSF_BENCH_CHUNK) {
+        good = fgsf_bench_run(bench, left < FGSF_BENCH_CHUNK ? left : FGSF_BENCH_CHUNK);
     }
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        bool good = work(task, result) && write(ends[1], result, size) == (ssize_t)size;
-        if (!good) fgsf_say("%s: %s", program, fgsf_last_error());
-        _exit(good ? 0 : 2);
-    }
-    close(ends[1]);
-    bool good = child > 0 && read(ends[0], result, size) == (ssize_t)size;
-    close(ends[0]);
-    if (child > 0) {
-        waitpid(child, &state, 0);
-    }
-    if (WIFSIGNALED(state)) {
-        fgsf_say("%s: a measurement ended with signal %d", program, WTERMSIG(state));
-    }
+    if (good) *(fgsf_bench_figures *)figures = fgsf_bench_get(bench);
+    fgsf_bench_free(bench);
     return good;
 }
 
@@ -217,27 +155,62 @@ double fgsf_bench_rss_mb(void) {
     return (double)usage.ru_maxrss / 1024.0;
 }
 
-typedef struct measurement {
-    const fgsf_config *cfg;
-    const fgsf_bench_setup *setup;
-} measurement;
+// --- in processes of their own ------------------------------------------------------------------
 
-static bool measure_here(const void *task, void *result) {
-    const measurement *m = task;
-    fgsf_bench *bench = NULL;
-    bool good = fgsf_bench_open(m->cfg, m->setup, &bench);
-    for (int left = m->setup->steps; left > 0 && good; left -= CHUNK) {
-        good = fgsf_bench_run(bench, left < CHUNK ? left : CHUNK);
+// What the processes share; the results follow it.
+typedef struct shared {
+    atomic_int arrived, failed;
+    int count;
+    double results[];
+} shared;
+
+static shared *together;
+
+bool fgsf_bench_meet(void) {
+    atomic_fetch_add(&together->arrived, 1);
+    while (atomic_load(&together->arrived) < together->count && !atomic_load(&together->failed)) {
+        usleep(100);
     }
-    if (good) {
-        *(fgsf_bench_figures *)result = fgsf_bench_get(bench);
-    }
-    fgsf_bench_free(bench);
-    return good;
+    return !atomic_load(&together->failed);
 }
 
-bool fgsf_bench_measure(const char *program, const fgsf_config *cfg, const fgsf_bench_setup *setup,
-                        fgsf_bench_figures *out) {
-    measurement task = {cfg, setup};
-    return fgsf_bench_in_child(program, measure_here, &task, out, sizeof *out);
+static void run_child(bool (*work)(const void *task, void *result), const void *task, char *slot) {
+    bool good = work(task, slot);
+    if (!good) fgsf_say(PROGRAM ": %s", fgsf_last_error());
+    _exit(good ? 0 : 2);
+}
+
+bool fgsf_bench_fork(int count, bool (*work)(const void *task, void *result), const void *task,
+                     void *results, size_t size) {
+    size_t bytes = sizeof *together + (size_t)count * size;
+    together = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (together == MAP_FAILED) {
+        fgsf_say(PROGRAM ": no memory for a measurement");
+        return false;
+    }
+    together->count = count;
+    char *slots = (char *)together->results;
+    int started = 0, state;
+    fflush(NULL);
+    while (started < count) {
+        pid_t child = fork();
+        if (child == 0) run_child(work, task, slots + (size_t)started * size);
+        if (child < 0) break;
+        started++;
+    }
+    if (started < count) {
+        fgsf_say(PROGRAM ": no process for a measurement");
+        atomic_store(&together->failed, 1);
+    }
+    for (int i = 0; i < started && wait(&state) > 0; i++) {
+        if (WIFEXITED(state) && WEXITSTATUS(state) == 0) continue;
+        atomic_store(&together->failed, 1);
+        if (WIFSIGNALED(state)) {
+            fgsf_say(PROGRAM ": a measurement ended with signal %d", WTERMSIG(state));
+        }
+    }
+    bool good = !atomic_load(&together->failed);
+    if (good) memcpy(results, slots, (size_t)count * size);
+    munmap(together, bytes);
+    return good;
 }

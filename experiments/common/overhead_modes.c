@@ -1,18 +1,35 @@
 // The overhead benchmark's own modes: a table of methods, acting, scaling, runs in parallel.
-#define _POSIX_C_SOURCE 200809L // fork
 #include "overhead_modes.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "blas_kernel.h"
 #include "say.h"
 
 #define PROGRAM "overhead"
+#define COUNT(array) (int)(sizeof array / sizeof *array)
+
+bool fgsf_overhead_fail(void) {
+    fgsf_say(PROGRAM ": %s", fgsf_last_error());
+    return false;
+}
+
+// Sets "key=value"; several are separated by spaces.
+static fgsf_status set_keys(fgsf_config *cfg, const char *text) {
+    fgsf_status status = FGSF_OK;
+    while (*text && status == FGSF_OK) {
+        char key[128], value[128];
+        size_t end = strcspn(text, " "), sign = strcspn(text, "=");
+        snprintf(key, sizeof key, "%.*s", (int)sign, text);
+        snprintf(value, sizeof value, "%.*s", (int)(end - sign - 1), text + sign + 1);
+        status = fgsf_config_set(cfg, key, value, "--set");
+        text += end + (text[end] == ' ');
+    }
+    return status;
+}
 
 bool fgsf_overhead_configure(const fgsf_overhead_options *o, const char *method, fgsf_config *cfg) {
     fgsf_status status = fgsf_config_resolve("four_rooms", o->preset, method, cfg);
@@ -20,86 +37,109 @@ bool fgsf_overhead_configure(const fgsf_overhead_options *o, const char *method,
         cfg->learner.batch_size = o->batch;
         cfg->env.num_tasks = o->tasks;
     }
-    for (int i = 0; i < o->num_sets && status == FGSF_OK; i++) {
-        char key[128];
-        const char *value = strchr(o->sets[i], '=');
-        snprintf(key, sizeof key, "%.*s", (int)(value - o->sets[i]), o->sets[i]);
-        status = fgsf_config_set(cfg, key, value + 1, "--set");
-    }
+    for (int i = 0; i < o->num_sets && status == FGSF_OK; i++) status = set_keys(cfg, o->sets[i]);
     if (status == FGSF_OK) status = fgsf_config_validate(cfg);
-    if (status != FGSF_OK) {
-        fgsf_say(PROGRAM ": %s", fgsf_last_error());
-    }
-    return status == FGSF_OK;
+    return status == FGSF_OK || fgsf_overhead_fail();
 }
 
-FILE *fgsf_overhead_open_csv(const fgsf_overhead_options *o) {
-    FILE *csv = o->csv ? fopen(o->csv, "w") : NULL;
-    if (o->csv && !csv) {
-        fgsf_say(PROGRAM ": --csv %s: %s", o->csv, strerror(errno));
-    }
-    return csv;
-}
-
-static fgsf_bench_setup setup_of(const fgsf_overhead_options *o) {
+fgsf_bench_setup fgsf_overhead_setup(const fgsf_overhead_options *o) {
     return (fgsf_bench_setup){o->replay, (int)o->steps, (int)o->warmup};
+}
+
+// --- tables -------------------------------------------------------------------------------------
+
+static void print_header(FILE *out, const fgsf_overhead_table *t, bool table) {
+    for (int i = 0; i < t->count; i++) {
+        const fgsf_overhead_column *c = &t->columns[i];
+        if (i > 0) putc(table ? ' ' : ',', out);
+        fprintf(out, "%*s", !table ? 0 : i == 0 ? -c->width : c->width, table ? c->title : c->name);
+    }
+    putc('\n', out);
+}
+
+static void print_row(FILE *out, const fgsf_overhead_table *t, bool table, const char *label,
+                      const double *values) {
+    fprintf(out, "%*s", table ? -t->columns[0].width : 0, label);
+    for (int i = 1; i < t->count; i++) {
+        const fgsf_overhead_column *c = &t->columns[i];
+        if (table) {
+            fprintf(out, " %*.*f", c->width, c->digits, values[i - 1]);
+        } else {
+            fprintf(out, ",%.6g", values[i - 1]);
+        }
+    }
+    putc('\n', out);
+    fflush(out);
+}
+
+bool fgsf_overhead_begin(const fgsf_overhead_options *o, fgsf_overhead_table *t) {
+    t->csv = o->csv ? fopen(o->csv, "w") : NULL;
+    if (o->csv && !t->csv) {
+        fgsf_say(PROGRAM ": --csv %s: %s", o->csv, strerror(errno));
+        return false;
+    }
+    print_header(stdout, t, o->table);
+    if (t->csv) {
+        fputs(t->note ? t->note : "", t->csv);
+        print_header(t->csv, t, false);
+    }
+    return true;
+}
+
+void fgsf_overhead_row(const fgsf_overhead_options *o, const fgsf_overhead_table *t,
+                       const char *label, const double *values) {
+    print_row(stdout, t, o->table, label, values);
+    if (t->csv) print_row(t->csv, t, false, label, values);
+}
+
+int fgsf_overhead_end(const fgsf_overhead_table *t, bool good) {
+    if (t->csv) fclose(t->csv);
+    return good ? 0 : 2;
 }
 
 // --- the table of methods -----------------------------------------------------------------------
 
-static void print_header(FILE *out, bool table) {
-    if (table) {
-        fprintf(out, "%-21s %9s %9s %9s %8s %9s %8s %8s %6s %8s\n", "method", "mean ms",
-                "median ms", "p99 ms", "updates", "GFLOP", "GFLOP/s", "sgemm", "eff.", "RSS MB");
-    } else {
-        fprintf(out, "method,mean_ms,median_ms,p99_ms,updates_per_step,gflop_per_step,gflops,"
-                     "sgemm_gflops,efficiency,rss_mb\n");
-    }
-}
-
-static void print_row(FILE *out, bool table, const char *method, const fgsf_bench_figures *f) {
-    const char *format = table ? "%-21s %9.3f %9.3f %9.3f %8.2f %9.4f %8.1f %8.1f %6.3f %8.1f\n"
-                               : "%s,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.4g,%.6g\n";
-    fprintf(out, format, method, f->mean_ms, f->median_ms, f->p99_ms, f->updates_per_step,
-            f->gflop_per_step, f->gflops, f->sgemm_gflops, f->efficiency, f->rss_mb);
-    fflush(out);
-}
+static const fgsf_overhead_column FIGURES[] = {
+    {"method", "method", 21, 0},           {"mean ms", "mean_ms", 9, 3},
+    {"median ms", "median_ms", 9, 3},      {"p99 ms", "p99_ms", 9, 3},
+    {"updates", "updates_per_step", 8, 2}, {"GFLOP", "gflop_per_step", 9, 4},
+    {"GFLOP/s", "gflops", 8, 1},           {"sgemm", "sgemm_gflops", 8, 1},
+    {"eff.", "efficiency", 6, 3},          {"RSS MB", "rss_mb", 8, 1},
+};
 
 // Measures a method, with the setting of --versus as well when `versus`.
-static bool measure_method(const fgsf_overhead_options *o, const char *method, bool versus,
-                           FILE *csv) {
+static bool measure_method(const fgsf_overhead_options *o, const fgsf_overhead_table *t,
+                           const char *method, bool versus) {
     static fgsf_config cfg;
     fgsf_overhead_options settings = *o;
-    fgsf_bench_setup setup = setup_of(o);
-    fgsf_bench_figures figures;
+    fgsf_bench_task task = {&cfg, fgsf_overhead_setup(o)};
+    fgsf_bench_figures f;
     char name[256];
     if (versus) settings.sets[settings.num_sets++] = o->versus;
     snprintf(name, sizeof name, "%s%s%s", method, versus ? " " : "", versus ? o->versus : "");
-    bool good = fgsf_overhead_configure(&settings, method, &cfg) &&
-                fgsf_bench_measure(PROGRAM, &cfg, &setup, &figures);
-    if (good) print_row(stdout, o->table, name, &figures);
-    if (good && csv) print_row(csv, false, name, &figures);
-    return good;
+    if (!fgsf_overhead_configure(&settings, method, &cfg) ||
+        !fgsf_bench_fork(1, fgsf_bench_measure, &task, &f, sizeof f)) {
+        return false;
+    }
+    const double values[] = {f.mean_ms,          f.median_ms,      f.p99_ms,
+                             f.updates_per_step, f.gflop_per_step, f.gflops,
+                             f.sgemm_gflops,     f.efficiency,     f.rss_mb};
+    fgsf_overhead_row(o, t, name, values);
+    return true;
 }
 
 int fgsf_overhead_methods(const fgsf_overhead_options *o) {
-    FILE *csv = fgsf_overhead_open_csv(o);
-    if (o->csv && !csv) {
-        return 2;
-    }
+    fgsf_overhead_table t = {FIGURES, COUNT(FIGURES), NULL, NULL};
     if (o->table) {
         printf("batch %ld, %ld tasks, preset %s, one thread, OpenBLAS kernels: %s\n", o->batch,
                o->tasks, o->preset, fgsf_driver_blas_kernel());
     }
-    print_header(stdout, o->table);
-    if (csv) print_header(csv, false);
-    bool good = true;
+    bool good = fgsf_overhead_begin(o, &t);
     for (int m = 0; m < o->num_methods && good; m++) {
-        good = measure_method(o, o->methods[m], false, csv) &&
-               (!o->versus || measure_method(o, o->methods[m], true, csv));
+        good = measure_method(o, &t, o->methods[m], false) &&
+               (!o->versus || measure_method(o, &t, o->methods[m], true));
     }
-    if (csv) fclose(csv);
-    return good ? 0 : 2;
+    return fgsf_overhead_end(&t, good);
 }
 
 // --- acting -------------------------------------------------------------------------------------
@@ -112,24 +152,18 @@ static double time_acting(fgsf_trainer *trainer, int rounds, bool changed) {
     const fgsf_replay *replay = fgsf_trainer_replay(trainer);
     fgsf_rng rng = fgsf_rng_make(1, FGSF_STREAM_EVAL);
     double *us = calloc((size_t)rounds, sizeof *us);
-    for (int i = 0; i < rounds && us; i++) {
-        double seconds = 0.0;
-        for (int s = 0; s < STATES; s++) {
-            fgsf_choice choice;
-            const float *state = fgsf_replay_at(replay, (i * STATES + s) % 900).s;
-            for (int k = 0; k < fgsf_agent_num_policies(agent) && changed; k++) {
-                fgsf_network_edit(fgsf_agent_network(agent, k));
-            }
-            double start = fgsf_bench_cpu_seconds();
-            if (fgsf_agent_act(agent, 0, NULL, state, &rng, &choice) != FGSF_OK) {
-                free(us);
-                return NAN;
-            }
-            seconds += fgsf_bench_cpu_seconds() - start;
+    bool good = us != NULL;
+    for (int i = 0; i < rounds * STATES && good; i++) {
+        fgsf_choice choice;
+        const float *state = fgsf_replay_at(replay, i % 900).s;
+        for (int k = 0; k < fgsf_agent_num_policies(agent) && changed; k++) {
+            fgsf_network_edit(fgsf_agent_network(agent, k));
         }
-        us[i] = 1e6 * seconds / STATES;
+        double start = fgsf_bench_cpu_seconds();
+        good = fgsf_agent_act(agent, 0, NULL, state, &rng, &choice) == FGSF_OK;
+        us[i / STATES] += 1e6 * (fgsf_bench_cpu_seconds() - start) / STATES;
     }
-    double median = us ? fgsf_bench_quantile(us, rounds, 0.5) : NAN;
+    double median = good ? fgsf_bench_quantile(us, rounds, 0.5) : NAN;
     free(us);
     return median;
 }
@@ -138,271 +172,187 @@ int fgsf_overhead_act(const fgsf_overhead_options *o) {
     static fgsf_config cfg;
     fgsf_bench *bench = NULL;
     fgsf_bench_setup setup = {.replay = 1000, .steps = 1};
-    if (!fgsf_overhead_configure(o, "fg-sfrql", &cfg)) {
-        return 2;
-    }
-    if (!fgsf_bench_open(&cfg, &setup, &bench)) {
-        fgsf_say(PROGRAM ": %s", fgsf_last_error());
-        return 2;
-    }
+    if (!fgsf_overhead_configure(o, "fg-sfrql", &cfg)) return 2;
+    if (!fgsf_bench_open(&cfg, &setup, &bench)) return fgsf_overhead_fail() ? 0 : 2;
     fgsf_trainer *trainer = fgsf_bench_trainer(bench);
     const fgsf_agent *agent = fgsf_trainer_agent(trainer);
-    size_t parameters = fgsf_network_num_parameters(fgsf_agent_shape(agent));
     time_acting(trainer, 20, true); // warms up
     double same = time_acting(trainer, (int)o->steps, false);
     double changed = time_acting(trainer, (int)o->steps, true);
-    int policies = fgsf_agent_num_policies(agent);
-    if (o->table) {
-        printf("%d policies of %zu parameters, one state: %.2f us per decision; %.2f us when every "
-               "policy was updated since the last\n",
-               policies, parameters, same, changed);
-    } else {
-        printf("policies,parameters,us,us_updated\n%d,%zu,%.4g,%.4g\n", policies, parameters, same,
-               changed);
-    }
+    printf(o->table
+               ? "%d policies of %zu parameters, one state: %.2f us per decision; %.2f us when "
+                 "every policy was updated since the last\n"
+               : "policies,parameters,us,us_updated\n%d,%zu,%.4g,%.4g\n",
+           fgsf_agent_num_policies(agent), fgsf_network_num_parameters(fgsf_agent_shape(agent)),
+           same, changed);
     fgsf_bench_free(bench);
     return 0;
 }
 
 // --- a whole run --------------------------------------------------------------------------------
 
-typedef struct whole {
-    double cpu, wall, rss_mb, steps, updates;
-} whole;
-
-// Trains as a driver does, every log row included; checkpoints and files are left out.
+// Trains as a driver does, every log row included; checkpoints and files are left out. The result is
+// steps, CPU seconds, wall seconds, ms per step, updates per step, MB.
 static bool train_whole(const void *task, void *result) {
     fgsf_trainer *trainer = NULL;
     fgsf_log_row row;
-    double wall = fgsf_bench_wall_seconds(), cpu = fgsf_bench_cpu_seconds();
+    double wall = fgsf_bench_wall_seconds(), cpu = fgsf_bench_cpu_seconds(), *values = result;
     fgsf_status status = fgsf_trainer_create(task, &trainer);
     while (status == FGSF_OK && !fgsf_trainer_done(trainer)) {
         status = fgsf_trainer_step(trainer);
         fgsf_trainer_log(trainer, &row);
     }
-    if (status != FGSF_OK) {
-        return false;
-    }
+    if (status != FGSF_OK) return false;
     fgsf_progress progress = fgsf_trainer_progress(trainer);
-    *(whole *)result = (whole){.cpu = fgsf_bench_cpu_seconds() - cpu,
-                               .wall = fgsf_bench_wall_seconds() - wall,
-                               .rss_mb = fgsf_bench_rss_mb(),
-                               .steps = (double)progress.step,
-                               .updates = (double)progress.optimizer_steps};
+    values[0] = (double)progress.step;
+    values[1] = fgsf_bench_cpu_seconds() - cpu;
+    values[2] = fgsf_bench_wall_seconds() - wall;
+    values[3] = 1e3 * values[1] / values[0];
+    values[4] = (double)progress.optimizer_steps / values[0];
+    values[5] = fgsf_bench_rss_mb();
     fgsf_trainer_free(trainer);
     return true;
 }
 
 int fgsf_overhead_whole(const fgsf_overhead_options *o) {
     static fgsf_config cfg;
-    printf(o->table ? "%-18s %9s %9s %9s %9s %9s %8s\n" : "%s,%s,%s,%s,%s,%s,%s\n", "method",
-           "steps", "cpu_s", "wall_s", "ms/step", "updates", "rss_mb");
-    for (int m = 0; m < o->num_methods; m++) {
-        whole w;
-        if (!fgsf_overhead_configure(o, o->methods[m], &cfg) ||
-            !fgsf_bench_in_child(PROGRAM, train_whole, &cfg, &w, sizeof w)) {
-            return 2;
-        }
-        printf(o->table ? "%-18s %9.0f %9.1f %9.1f %9.3f %9.2f %8.1f\n"
-                        : "%s,%.0f,%.6g,%.6g,%.6g,%.6g,%.6g\n",
-               o->methods[m], w.steps, w.cpu, w.wall, 1e3 * w.cpu / w.steps, w.updates / w.steps,
-               w.rss_mb);
-        fflush(stdout);
+    static const fgsf_overhead_column columns[] = {
+        {"method", "method", 18, 0}, {"steps", "steps", 9, 0},     {"cpu_s", "cpu_s", 9, 1},
+        {"wall_s", "wall_s", 9, 1},  {"ms/step", "ms/step", 9, 3}, {"updates", "updates", 9, 2},
+        {"rss_mb", "rss_mb", 8, 1}};
+    fgsf_overhead_table t = {columns, COUNT(columns), NULL, NULL};
+    bool good = fgsf_overhead_begin(o, &t);
+    for (int m = 0; m < o->num_methods && good; m++) {
+        double values[COUNT(columns)];
+        good = fgsf_overhead_configure(o, o->methods[m], &cfg) &&
+               fgsf_bench_fork(1, train_whole, &cfg, values, sizeof values);
+        if (good) fgsf_overhead_row(o, &t, o->methods[m], values);
     }
-    return 0;
+    return fgsf_overhead_end(&t, good);
 }
 
 // --- scaling ------------------------------------------------------------------------------------
 
-typedef struct sweep {
-    const char *name;
-    long values[8];
-} sweep;
-
 // gpi varies the tasks too, with one update per step: what remains is the evaluation of all policies.
-static const sweep SWEEPS[] = {
-    {"batch", {16, 64, 256, 1024, 4096}}, {"tasks", {1, 2, 4, 8, 16, 32}},
-    {"gpi", {1, 2, 4, 8, 16, 32}},        {"hidden", {64, 128, 256, 512, 1024}},
-    {"features", {4, 16, 64, 256}},       {"replay", {1000, 10000, 50000, 200000}},
+// psi has the environment's features; a set of prototypes can have any number.
+static const struct sweep {
+    const char *name, *settings;
+    long values[8];
+} SWEEPS[] = {
+    {"batch", "train.batch_size=%ld", {16, 64, 256, 1024, 4096}},
+    {"tasks", "env.num_tasks=%ld", {1, 2, 4, 8, 16, 32}},
+    {"gpi", "env.num_tasks=%ld sf.update_set=i_only", {1, 2, 4, 8, 16, 32}},
+    {"hidden", "net.hidden=%ld,%ld", {64, 128, 256, 512, 1024}},
+    {"features", "sf.xi_max_centers=%ld representation=xi sf.xi_set=prototypes", {4, 16, 64, 256}},
+    {"replay", NULL, {1000, 10000, 50000, 200000}},
 };
 
-// The options of one point, with the text of its settings in `text`.
-static fgsf_overhead_options point_of(const fgsf_overhead_options *o, const sweep *s, long value,
-                                      char text[64]) {
-    fgsf_overhead_options point = *o;
-    if (strcmp(s->name, "batch") == 0) point.batch = value;
-    if (strcmp(s->name, "tasks") == 0 || strcmp(s->name, "gpi") == 0) point.tasks = value;
-    if (strcmp(s->name, "replay") == 0) point.replay = value;
-    if (strcmp(s->name, "gpi") == 0) point.sets[point.num_sets++] = "sf.update_set=i_only";
-    if (strcmp(s->name, "hidden") == 0) {
-        snprintf(text, 64, "net.hidden=%ld,%ld", value, value);
-        point.sets[point.num_sets++] = text;
-    }
-    if (strcmp(s->name, "features") == 0) { // psi has the environment's; a set can have any number
-        snprintf(text, 64, "sf.xi_max_centers=%ld", value);
-        point.sets[point.num_sets++] = "representation=xi";
-        point.sets[point.num_sets++] = "sf.xi_set=prototypes";
-        point.sets[point.num_sets++] = text;
-    }
-    return point;
-}
+static const fgsf_overhead_column POINT[] = {
+    {"varied", "series", 9, 0},        {"value", "x", 8, 0},
+    {"median ms", "y", 10, 3},         {"updates", "updates_per_step", 8, 2},
+    {"GFLOP", "gflop_per_step", 9, 4}, {"GFLOP/s", "gflops", 8, 1},
+    {"eff.", "efficiency", 6, 3},      {"RSS MB", "rss_mb", 8, 1},
+    {"ratio", "ratio", 8, 2},          {"order", "order", 7, 2},
+};
 
 // `past` holds the times of the first value and of the one before.
-static bool measure_point(const fgsf_overhead_options *o, const sweep *s, int v, double past[2],
-                          FILE *csv) {
+static bool measure_point(const fgsf_overhead_options *o, const fgsf_overhead_table *t,
+                          const struct sweep *s, int v, double past[2]) {
     static fgsf_config cfg;
-    char text[64];
+    char text[128];
+    long value = s->values[v];
     fgsf_bench_figures f;
-    fgsf_overhead_options point = point_of(o, s, s->values[v], text);
-    fgsf_bench_setup setup = setup_of(&point);
-    const char *method = o->methods[0];
-    if (!fgsf_overhead_configure(&point, method, &cfg) ||
-        !fgsf_bench_measure(PROGRAM, &cfg, &setup, &f)) {
+    fgsf_overhead_options point = *o;
+    if (s->settings) {
+        snprintf(text, sizeof text, s->settings, value, value);
+        point.sets[point.num_sets++] = text;
+    } else {
+        point.replay = value;
+    }
+    fgsf_bench_task task = {&cfg, fgsf_overhead_setup(&point)};
+    if (!fgsf_overhead_configure(&point, o->methods[0], &cfg) ||
+        !fgsf_bench_fork(1, fgsf_bench_measure, &task, &f, sizeof f)) {
         return false;
     }
+    if (v == 0) past[0] = f.median_ms;
     // Growth of time with growth of the quantity: 1 is linear, 0 is flat.
     double order =
-        v == 0 ? NAN
-               : log(f.median_ms / past[1]) / log((double)s->values[v] / (double)s->values[v - 1]);
-    if (v == 0) past[0] = f.median_ms;
+        log(f.median_ms / past[1]) / log((double)value / (double)s->values[v ? v - 1 : 0]);
+    const double values[] = {
+        (double)value, f.median_ms, f.updates_per_step,    f.gflop_per_step, f.gflops,
+        f.efficiency,  f.rss_mb,    f.median_ms / past[0], v ? order : NAN};
     past[1] = f.median_ms;
-    printf(o->table ? "%-9s %8ld %7.2fx %7.2f %10.3f %8.2f %9.4f %8.1f %6.3f %8.1f\n"
-                    : "%s,%ld,%.4g,%.3g,%.6g,%.6g,%.6g,%.6g,%.4g,%.6g\n",
-           s->name, s->values[v], f.median_ms / past[0], order, f.median_ms, f.updates_per_step,
-           f.gflop_per_step, f.gflops, f.efficiency, f.rss_mb);
-    fflush(stdout);
-    if (csv) {
-        fprintf(csv, "%s,%ld,%.6g,%.6g,%.6g,%.6g,%.4g,%.6g\n", s->name, s->values[v], f.median_ms,
-                f.updates_per_step, f.gflop_per_step, f.gflops, f.efficiency, f.rss_mb);
-    }
+    fgsf_overhead_row(o, t, s->name, values);
     return true;
 }
 
 int fgsf_overhead_scaling(const fgsf_overhead_options *o) {
-    FILE *csv = fgsf_overhead_open_csv(o);
-    if ((o->csv && !csv) || o->num_sets + 3 > FGSF_OVERHEAD_MAX_SETS) {
-        return 2;
-    }
-    if (csv) {
-        fprintf(csv,
-                "# title: %s, preset %s\n# x: value of the quantity that is varied\n"
-                "# y: ms per step (median)\n"
-                "series,x,y,updates_per_step,gflop_per_step,gflops,efficiency,rss_mb\n",
-                o->methods[0], o->preset);
-    }
+    char note[256];
+    fgsf_overhead_table t = {POINT, COUNT(POINT), note, NULL};
+    snprintf(note, sizeof note,
+             "# title: %s, preset %s\n# x: value of the quantity that is varied\n"
+             "# y: ms per step (median)\n",
+             o->methods[0], o->preset);
     if (o->table) {
         printf("%s, preset %s; else batch %ld, %ld tasks, 256x256 hidden, 4 features\n",
                o->methods[0], o->preset, o->batch, o->tasks);
-        printf("%-9s %8s %8s %7s %10s %8s %9s %8s %6s %8s\n", "varied", "value", "ratio", "order",
-               "median ms", "updates", "GFLOP", "GFLOP/s", "eff.", "RSS MB");
-    } else {
-        printf("varied,value,ratio,order,median_ms,updates_per_step,gflop_per_step,gflops,"
-               "efficiency,rss_mb\n");
     }
-    bool good = true;
-    for (size_t i = 0; i < sizeof SWEEPS / sizeof *SWEEPS; i++) {
+    bool good = o->num_sets + 1 < FGSF_OVERHEAD_MAX_SETS && fgsf_overhead_begin(o, &t);
+    for (int i = 0; i < COUNT(SWEEPS); i++) {
         double past[2] = {NAN, NAN};
         for (int v = 0; v < 8 && SWEEPS[i].values[v] > 0 && good; v++) {
-            good = measure_point(o, &SWEEPS[i], v, past, csv);
+            good = measure_point(o, &t, &SWEEPS[i], v, past);
         }
     }
-    if (csv) fclose(csv);
-    return good ? 0 : 2;
+    return fgsf_overhead_end(&t, good);
 }
 
 // --- runs in parallel ---------------------------------------------------------------------------
 
-// Takes all steps and writes the milliseconds of one, by the wall and by the thread's clock.
-static int run_alone(const fgsf_overhead_options *o, const fgsf_config *cfg, int ready, int go,
-                     int out) {
+// Takes all steps, once every process is there; the result is the milliseconds of one, by the wall
+// and by the thread's clock.
+static bool run_together(const void *task, void *result) {
+    const fgsf_bench_task *t = task;
     fgsf_bench *bench = NULL;
-    fgsf_bench_setup setup = setup_of(o);
-    double ms[2];
-    char byte = 0;
-    if (!fgsf_bench_open(cfg, &setup, &bench)) {
-        fgsf_say(PROGRAM ": %s", fgsf_last_error());
-        return 2;
-    }
-    if (write(ready, &byte, 1) != 1 || read(go, &byte, 1) != 0) { // the end of `go` starts all
-        return 2;
-    }
+    double *ms = result;
+    bool good = fgsf_bench_open(t->cfg, &t->setup, &bench) && fgsf_bench_meet();
     double wall = fgsf_bench_wall_seconds(), cpu = fgsf_bench_cpu_seconds();
-    for (long i = 0; i < o->steps; i++) {
-        if (fgsf_trainer_step(fgsf_bench_trainer(bench)) != FGSF_OK) {
-            return 2;
-        }
+    for (int i = 0; i < t->setup.steps && good; i++) {
+        good = fgsf_trainer_step(fgsf_bench_trainer(bench)) == FGSF_OK;
     }
-    ms[0] = 1e3 * (fgsf_bench_wall_seconds() - wall) / (double)o->steps;
-    ms[1] = 1e3 * (fgsf_bench_cpu_seconds() - cpu) / (double)o->steps;
-    return write(out, ms, sizeof ms) == (ssize_t)sizeof ms ? 0 : 2;
-}
-
-// Runs `count` processes that start together; adds their milliseconds to `ms` (mean of them).
-static bool run_together(const fgsf_overhead_options *o, const fgsf_config *cfg, int count,
-                         double ms[2]) {
-    int ready[2], go[2], out[2], started = 0;
-    if (pipe(ready) != 0 || pipe(go) != 0 || pipe(out) != 0) {
-        return false;
-    }
-    fflush(NULL);
-    for (int i = 0; i < count; i++) {
-        pid_t child = fork();
-        if (child == 0) {
-            close(go[1]);
-            _exit(run_alone(o, cfg, ready[1], go[0], out[1]));
-        }
-        started += child > 0;
-    }
-    close(ready[1]);
-    close(out[1]);
-    char byte;
-    double one[2];
-    bool good = started == count;
-    for (int i = 0; i < count && good; i++) good = read(ready[0], &byte, 1) == 1;
-    close(go[1]);
-    ms[0] = ms[1] = 0.0;
-    for (int i = 0; i < count && good; i++) {
-        good = read(out[0], one, sizeof one) == (ssize_t)sizeof one;
-        ms[0] += one[0] / count;
-        ms[1] += one[1] / count;
-    }
-    close(ready[0]);
-    close(go[0]);
-    close(out[0]);
-    while (wait(NULL) > 0) {
-    }
+    ms[0] = 1e3 * (fgsf_bench_wall_seconds() - wall) / t->setup.steps;
+    ms[1] = 1e3 * (fgsf_bench_cpu_seconds() - cpu) / t->setup.steps;
+    fgsf_bench_free(bench);
     return good;
 }
 
-int fgsf_overhead_parallel(const fgsf_overhead_options *o, int processes) {
-    enum { ROUNDS = 7 };
+int fgsf_overhead_parallel(const fgsf_overhead_options *o) {
+    enum { ROUNDS = 7, MOST = 64 };
     static fgsf_config cfg;
-    if (!fgsf_overhead_configure(o, o->methods[0], &cfg)) {
-        return 2;
+    static const fgsf_overhead_column columns[] = {{"clock", "clock", 11, 0},
+                                                   {"alone", "alone_ms", 9, 3},
+                                                   {"at once", "together_ms", 12, 3},
+                                                   {"change", "percent", 9, 1}};
+    fgsf_overhead_table t = {columns, COUNT(columns), NULL, NULL};
+    fgsf_bench_task task = {&cfg, fgsf_overhead_setup(o)};
+    double ms[2][2][ROUNDS] = {{{0}}}; // wall and CPU; alone and together
+    if (!fgsf_overhead_configure(o, o->methods[0], &cfg)) return 2;
+    for (int i = 0; i < 2 * ROUNDS; i++) {
+        double all[MOST][2];
+        int count = i % 2 ? (int)o->processes : 1;
+        if (!fgsf_bench_fork(count, run_together, &task, all, sizeof *all)) return 2;
+        for (int k = 0; k < 2 * count; k++) ms[k % 2][i % 2][i / 2] += all[k / 2][k % 2] / count;
     }
-    double figures[4][ROUNDS]; // wall alone, CPU alone, wall together, CPU together
-    for (int r = 0; r < ROUNDS; r++) {
-        double alone[2], together[2];
-        if (!run_together(o, &cfg, 1, alone) || !run_together(o, &cfg, processes, together)) {
-            return 2;
-        }
-        figures[0][r] = alone[0];
-        figures[1][r] = alone[1];
-        figures[2][r] = together[0];
-        figures[3][r] = together[1];
-    }
-    double ms[4];
-    for (int i = 0; i < 4; i++) ms[i] = fgsf_bench_quantile(figures[i], ROUNDS, 0.5);
-    double wall = 100.0 * (ms[2] / ms[0] - 1.0), cpu = 100.0 * (ms[3] / ms[1] - 1.0);
     if (o->table) {
-        printf("%s, batch %ld, %ld tasks, ms per step, median of %d rounds:\n", o->methods[0],
-               o->batch, o->tasks, ROUNDS);
-        printf("%-11s %9s %4d at once %9s\n", "clock", "alone", processes, "change");
-    } else {
-        printf("clock,alone_ms,together_ms,percent\n");
+        printf("%s, batch %ld, %ld tasks, ms per step, median of %d rounds, %ld at once:\n",
+               o->methods[0], o->batch, o->tasks, ROUNDS, o->processes);
     }
-    const char *format = o->table ? "%-11s %9.3f %12.3f %+8.1f%%\n" : "%s,%.6g,%.6g,%.3g\n";
-    printf(format, "wall", ms[0], ms[2], wall);
-    printf(format, "CPU", ms[1], ms[3], cpu);
-    return 0;
+    bool good = fgsf_overhead_begin(o, &t);
+    for (int clock = 0; clock < 2 && good; clock++) {
+        double alone = fgsf_bench_quantile(ms[clock][0], ROUNDS, 0.5);
+        double together = fgsf_bench_quantile(ms[clock][1], ROUNDS, 0.5);
+        const double values[] = {alone, together, 100.0 * (together / alone - 1.0)};
+        fgsf_overhead_row(o, &t, clock ? "CPU" : "wall", values);
+    }
+    return fgsf_overhead_end(&t, good);
 }

@@ -1,262 +1,257 @@
-// Where a step's time goes: each part alone, beside the cblas_sgemm calls that it cannot do without.
-// The ratio of the two says what is left to gain without a faster sgemm.
+// Where a step's time goes: each part alone, beside the cblas_sgemm calls that it cannot do without
+// (the ratio of the two says what is left to gain without a faster sgemm), and what each kind of
+// gradient costs. What is compared takes turns, so that all of it sees the same machine.
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "blas_kernel.h"
-#include "fgsf/bellman.h"
-#include "fgsf/gpe.h"
-#include "fgsf/optimizer.h"
 #include "overhead_modes.h"
-#include "say.h"
 
-#define PROGRAM "overhead"
+#define COUNT(array) (int)(sizeof array / sizeof *array)
 #define SGEMM_EVERY 10
-#define MAX_LAYERS (FGSF_MAX_HIDDEN + 1)
+#define LAYERS 3
 
-typedef struct parts {
-    fgsf_network_shape shape;
-    int batch;
-    bool full;
-    fgsf_device *device;
-    fgsf_network *net, *target;
-    fgsf_bellman *bellman;
-    fgsf_gpe *gpe;
-    fgsf_optimizer *opt;
-    float *s, *s_next, *y, *discount, *q, *rho;
-    int32_t *a, *a_next;
-    float *left, *right, *out; // operands of the products alone
-} parts;
+typedef fgsf_status part(fgsf_parts *p);
 
-// --- what the parts work on ---------------------------------------------------------------------
-
-static bool allocate(parts *p) {
-    size_t rows = 2 * (size_t)p->batch, widest = 0;
-    for (int l = 0; l < p->shape.num_hidden; l++) {
-        widest = (size_t)p->shape.hidden[l] > widest ? (size_t)p->shape.hidden[l] : widest;
-    }
-    size_t outputs = (size_t)(p->shape.actions * p->shape.features);
-    size_t width = (size_t)p->shape.input + widest + outputs;
-    size_t operand = (rows > width ? rows : width) * width;
-    p->s = calloc(rows * (size_t)p->shape.input, sizeof(float));
-    p->s_next = calloc(rows * (size_t)p->shape.input, sizeof(float));
-    p->y = calloc(rows * (size_t)p->shape.features, sizeof(float));
-    p->discount = calloc(rows, sizeof(float));
-    p->q = calloc(rows * (size_t)p->shape.actions, sizeof(float));
-    p->rho = calloc((size_t)p->shape.features, sizeof(float));
-    p->a = calloc(rows, sizeof(int32_t));
-    p->a_next = calloc(rows, sizeof(int32_t));
-    p->left = calloc(operand, sizeof(float));
-    p->right = calloc(operand, sizeof(float));
-    p->out = calloc(operand, sizeof(float));
-    return p->s && p->s_next && p->y && p->discount && p->q && p->rho && p->a && p->a_next &&
-           p->left && p->right && p->out;
-}
-
-static void fill(parts *p) {
-    fgsf_rng rng = fgsf_rng_make(1, FGSF_STREAM_INIT);
-    for (int i = 0; i < p->batch * p->shape.input; i++) { // as sparse as Four Rooms
-        p->s[i] = (float)(fgsf_rng_uniform(&rng) < 0.2);
-        p->s_next[i] = (float)(fgsf_rng_uniform(&rng) < 0.2);
-    }
-    for (int b = 0; b < p->batch; b++) {
-        p->a[b] = (int32_t)fgsf_rng_below(&rng, (uint64_t)p->shape.actions);
-        p->a_next[b] = (int32_t)fgsf_rng_below(&rng, (uint64_t)p->shape.actions);
-        p->discount[b] = 0.95f;
-    }
-    for (int f = 0; f < p->shape.features; f++) p->rho[f] = 1.0f;
-    fgsf_network_init(p->net, FGSF_NORMAL_FAN_IN, &rng);
-    fgsf_network_track(p->target, p->net, 1.0f);
-}
-
-static fgsf_status create(parts *p) {
-    fgsf_bellman_params params = fgsf_bellman_default_params(&p->shape);
-    params.max_pairs = p->batch;
-    params.grad_mix = p->full ? 1.0 : 0.0;
-    params.target_network = !p->full;
-    fgsf_optimizer_params opt = fgsf_optimizer_default_params();
-    opt.clip = 1.0;
-    fgsf_status status = allocate(p) ? FGSF_OK : FGSF_ERR_MEMORY;
-    if (status == FGSF_OK) status = fgsf_device_open("auto", &p->device);
-    if (status == FGSF_OK) status = fgsf_network_create(&p->shape, &p->net);
-    if (status == FGSF_OK) status = fgsf_network_create(&p->shape, &p->target);
-    if (status == FGSF_OK) status = fgsf_bellman_create(p->device, &params, &p->bellman);
-    if (status == FGSF_OK) status = fgsf_gpe_create(p->device, &p->shape, p->batch, &p->gpe);
-    if (status == FGSF_OK) status = fgsf_optimizer_create(&opt, p->net, &p->opt);
-    if (status == FGSF_OK) fill(p);
-    return status;
-}
-
-static void destroy(parts *p) {
-    float *arrays[] = {p->s, p->s_next, p->y, p->discount, p->q, p->rho, p->left, p->right, p->out};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
-    free(p->a);
-    free(p->a_next);
-    fgsf_optimizer_free(p->opt);
-    fgsf_gpe_free(p->gpe);
-    fgsf_bellman_free(p->bellman);
-    fgsf_network_free(p->target);
-    fgsf_network_free(p->net);
-    fgsf_device_free(p->device);
-}
-
-// --- the parts ----------------------------------------------------------------------------------
-
-static bool run_update(parts *p) {
-    double loss;
-    fgsf_batch batch = {.pairs = p->batch,
-                        .s = p->s,
-                        .a = p->a,
-                        .y = p->y,
-                        .s_next = p->s_next,
-                        .a_next = p->a_next,
-                        .discount = p->discount};
-    const fgsf_network *target = p->full ? NULL : p->target;
-    return fgsf_bellman_run(p->bellman, &batch, p->net, target, &loss) == FGSF_OK;
-}
-
-static bool run_gpe(parts *p) {
-    fgsf_network_edit(p->net); // as after an update
-    return fgsf_gpe_run(p->gpe, p->net, p->rho, 1, p->s_next, p->batch, p->q) == FGSF_OK;
-}
-
-static bool run_optimizer(parts *p) {
-    double norm;
-    return fgsf_optimizer_step(p->opt, p->net, fgsf_bellman_gradient(p->bellman), 1e-9, &norm) ==
-           FGSF_OK;
-}
-
-// The weights of the network, layer by layer.
-static int list_weights(const parts *p, fgsf_parameter weights[MAX_LAYERS]) {
-    fgsf_parameters all;
-    int count = 0;
-    fgsf_network_list(&p->shape, &all);
-    for (int i = 0; i < all.count; i++) {
-        if (all.list[i].fill == FGSF_FILL_WEIGHTS) weights[count++] = all.list[i];
-    }
-    return count;
-}
-
-// y (rows, out) = x (rows, in) W (out, in)^T, as the forward pass has it.
-static void forward_products(parts *p, int rows, int outputs) {
-    fgsf_parameter weights[MAX_LAYERS];
-    int n = list_weights(p, weights);
-    for (int l = 0; l < n; l++) {
-        int in = weights[l].columns, out = l + 1 < n ? weights[l].rows : outputs;
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, out, in, 1.0f, p->left, in,
-                    p->right, in, 0.0f, p->out, out);
-    }
-}
-
-// dW (out, in) = dy^T x for every layer, dx (rows, in) = dy W for all but the first.
-static void backward_products(parts *p, int rows) {
-    fgsf_parameter weights[MAX_LAYERS];
-    for (int l = list_weights(p, weights) - 1; l >= 0; l--) {
-        int in = weights[l].columns, out = weights[l].rows;
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, out, in, rows, 1.0f, p->left, out,
-                    p->right, in, 0.0f, p->out, in);
-        if (l > 0) {
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, in, out, 1.0f, p->left,
-                        out, p->right, in, 0.0f, p->out, in);
-        }
-    }
-}
-
-static bool run_update_floor(parts *p) {
-    int outputs = p->shape.actions * p->shape.features;
-    forward_products(p, 2 * p->batch, outputs);
-    backward_products(p, p->full ? 2 * p->batch : p->batch);
-    return true;
-}
-
-static bool run_gpe_floor(parts *p) {
-    forward_products(p, p->batch, p->shape.actions);
-    return true;
-}
-
-// --- timing -------------------------------------------------------------------------------------
-
-// Median milliseconds of two functions taken in turns; the second may be NULL. The third number is
-// sgemm's GFLOP/s in between.
-static bool time_two(parts *p, bool (*first)(parts *), bool (*second)(parts *), int rounds,
-                     double ms[3]) {
-    double *times[3];
-    for (int k = 0; k < 3; k++) times[k] = calloc((size_t)rounds, sizeof(double));
-    bool (*run[2])(parts *) = {first, second};
-    bool good = times[0] && times[1] && times[2];
+// Takes turns with `count` parts, `rounds` times; `ms` gets their medians and *sgemm what sgemm
+// reached in between. False after a message.
+static bool take_turns(int count, part *const *run, fgsf_parts *const *of, int rounds, double *ms,
+                       double *sgemm) {
+    double *times = calloc((size_t)(count + 1) * (size_t)rounds, sizeof *times);
+    fgsf_status status = times ? FGSF_OK : fgsf_fail(FGSF_ERR_MEMORY, "no memory for times");
     int looks = 0;
-    for (int i = -3; i < rounds && good; i++) { // the first three warm up
-        for (int k = 0; k < 2 && good && run[k]; k++) {
+    for (int i = -3; i < rounds && status == FGSF_OK; i++) { // the first three warm up
+        for (int k = 0; k < count && status == FGSF_OK; k++) {
             double start = fgsf_bench_cpu_seconds();
-            good = run[k](p);
-            if (i >= 0) times[k][i] = 1e3 * (fgsf_bench_cpu_seconds() - start);
+            status = run[k](of[k]);
+            if (i >= 0) times[k * rounds + i] = 1e3 * (fgsf_bench_cpu_seconds() - start);
         }
-        if (i >= 0 && i % SGEMM_EVERY == 0) times[2][looks++] = fgsf_bench_sgemm();
+        if (i >= 0 && i % SGEMM_EVERY == 0) times[count * rounds + looks++] = fgsf_bench_sgemm();
     }
-    for (int k = 0; k < 3; k++) {
-        bool known = good && (k == 2 || run[k]);
-        ms[k] = known ? fgsf_bench_quantile(times[k], k == 2 ? looks : rounds, 0.5) : NAN;
-        free(times[k]);
+    for (int k = 0; k < count && status == FGSF_OK; k++) {
+        ms[k] = fgsf_bench_quantile(times + k * rounds, rounds, 0.5);
     }
-    return good;
+    if (times) *sgemm = fgsf_bench_quantile(times + count * rounds, looks, 0.5);
+    free(times);
+    return status == FGSF_OK || fgsf_overhead_fail();
 }
 
-static bool measure_part(const fgsf_overhead_options *o, parts *p, const char *name, double gflop,
-                         bool (*run)(parts *), bool (*floor)(parts *)) {
-    double ms[3];
-    if (!time_two(p, run, floor, (int)o->steps, ms)) {
-        fgsf_say(PROGRAM ": %s", fgsf_last_error());
-        return false;
+// --- the parts and their products ---------------------------------------------------------------
+
+static float *operands[3]; // of the products alone: two factors and the result
+
+static bool make_operands(const fgsf_parts *p) {
+    size_t rows = 2 * (size_t)p->batch.pairs, width = (size_t)p->shape.hidden[0] + 64;
+    bool good = true;
+    for (int i = 0; i < 3; i++) {
+        free(operands[i]);
+        operands[i] = calloc((rows > width ? rows : width) * width, sizeof(float));
+        good = good && operands[i];
     }
-    printf(o->table ? "%-24s %9.4f %9.4f %8.3f %9.5f %8.1f %6.3f\n"
-                    : "%s,%.6g,%.6g,%.4g,%.6g,%.6g,%.4g\n",
-           name, ms[0], ms[1], ms[1] / ms[0], gflop, 1e3 * gflop / ms[0],
-           1e3 * gflop / ms[0] / ms[2]);
-    fflush(stdout);
-    return true;
+    return good || (fgsf_fail(FGSF_ERR_MEMORY, "no memory for operands"), fgsf_overhead_fail());
 }
 
-static bool measure_shape(const fgsf_overhead_options *o, int width, int features, bool full) {
-    parts p = {.shape = {.input = 38,
-                         .num_hidden = 2,
-                         .hidden = {width, width},
-                         .actions = 4,
-                         .features = features,
-                         .bias = true},
-               .batch = (int)o->batch,
-               .full = full};
+static void multiply(bool turn_left, bool turn_right, int m, int n, int k) {
+    cblas_sgemm(CblasRowMajor, turn_left ? CblasTrans : CblasNoTrans,
+                turn_right ? CblasTrans : CblasNoTrans, m, n, k, 1.0f, operands[0],
+                turn_left ? m : k, operands[1], turn_right ? k : n, 0.0f, operands[2], n);
+}
+
+// y (rows, out) = x (rows, in) W (out, in)^T for every layer; backward dW (out, in) = dy^T x, and dx
+// (rows, in) = dy W for all but the first.
+static void products(const fgsf_parts *p, int rows, int backward_rows, int outputs) {
+    int width = p->shape.hidden[0], in[LAYERS] = {p->shape.input, width, width};
+    int out[LAYERS] = {width, width, outputs};
+    for (int l = 0; l < LAYERS; l++) multiply(false, true, rows, out[l], in[l]);
+    for (int l = LAYERS - 1; l >= 0 && backward_rows; l--) {
+        multiply(true, false, out[l], in[l], backward_rows);
+        if (l > 0) multiply(false, false, backward_rows, in[l], out[l]);
+    }
+}
+
+static fgsf_status gradient_floor(fgsf_parts *p) {
+    int pairs = p->batch.pairs, outputs = p->shape.actions * p->shape.features;
+    products(p, 2 * pairs, p->kind == FGSF_FULL ? 2 * pairs : pairs, outputs);
+    return FGSF_OK;
+}
+
+static fgsf_status evaluation_floor(fgsf_parts *p) {
+    products(p, p->batch.pairs, 0, p->shape.actions);
+    return FGSF_OK;
+}
+
+static fgsf_status no_floor(fgsf_parts *p) {
+    (void)p;
+    return FGSF_OK;
+}
+
+static double gradient_flops(const fgsf_parts *p) {
+    return fgsf_bellman_flops(p->bellman);
+}
+
+static double evaluation_flops(const fgsf_parts *p) {
+    return fgsf_gpe_flops(p->gpe);
+}
+
+static const struct row {
+    const char *name;
+    enum fgsf_gradient_kind kind;
+    int width, features;
+    part *run, *floor;
+    double (*flops)(const fgsf_parts *p);
+} ROWS[] = {
+    {"full gradient", FGSF_FULL, 256, 4, fgsf_parts_gradient, gradient_floor, gradient_flops},
+    {"semi gradient", FGSF_SEMI, 256, 4, fgsf_parts_gradient, gradient_floor, gradient_flops},
+    {"evaluation", FGSF_FULL, 256, 4, fgsf_parts_evaluate, evaluation_floor, evaluation_flops},
+    {"clip and Adam", FGSF_FULL, 256, 4, fgsf_parts_optimize, no_floor, NULL},
+    {"full gradient", FGSF_FULL, 128, 1, fgsf_parts_gradient, gradient_floor, gradient_flops},
+    {"semi gradient", FGSF_SEMI, 128, 1, fgsf_parts_gradient, gradient_floor, gradient_flops},
+    {"evaluation", FGSF_FULL, 128, 1, fgsf_parts_evaluate, evaluation_floor, evaluation_flops},
+    {"clip and Adam", FGSF_FULL, 128, 1, fgsf_parts_optimize, no_floor, NULL},
+};
+
+static bool measure_part(const fgsf_overhead_options *o, const fgsf_overhead_table *t,
+                         const struct row *r) {
+    fgsf_parts p;
     char name[64];
-    bool good = create(&p) == FGSF_OK;
-    if (!good) {
-        fgsf_say(PROGRAM ": %s", fgsf_last_error());
-    } else {
-        snprintf(name, sizeof name, "%s gradient, %dx%d", full ? "full" : "semi", width, width);
-        good = run_update(&p) && measure_part(o, &p, name, 1e-9 * fgsf_bellman_flops(p.bellman),
-                                              run_update, run_update_floor);
+    double ms[2], sgemm;
+    fgsf_status status =
+        fgsf_parts_open(&p, r->kind, r->kind == FGSF_SEMI, (int)o->batch, r->width, r->features);
+    if (status == FGSF_OK) status = fgsf_parts_gradient(&p);
+    bool good = status == FGSF_OK ? make_operands(&p) : fgsf_overhead_fail();
+    good = good && take_turns(2, (part *const[]){r->run, r->floor}, (fgsf_parts *const[]){&p, &p},
+                              (int)o->steps, ms, &sgemm);
+    if (good) {
+        double gflop = r->flops ? 1e-9 * r->flops(&p) : NAN, floor = r->flops ? ms[1] : NAN;
+        snprintf(name, sizeof name, "%s, %dx%d", r->name, r->width, r->width);
+        fgsf_overhead_row(o, t, name,
+                          (double[]){ms[0], floor, floor / ms[0], gflop, 1e3 * gflop / ms[0],
+                                     1e3 * gflop / ms[0] / sgemm});
     }
-    if (good && full) {
-        snprintf(name, sizeof name, "evaluation, %dx%d", width, width);
-        good = run_gpe(&p) &&
-               measure_part(o, &p, name, 1e-9 * fgsf_gpe_flops(p.gpe), run_gpe, run_gpe_floor) &&
-               measure_part(o, &p, "clip and Adam", 0.0, run_optimizer, NULL);
-    }
-    destroy(&p);
+    fgsf_parts_close(&p);
     return good;
 }
 
 int fgsf_overhead_parts(const fgsf_overhead_options *o) {
+    static const fgsf_overhead_column columns[] = {
+        {"part", "part", 24, 0},           {"ms", "ms", 9, 4},       {"floor ms", "floor_ms", 9, 4},
+        {"floor/ms", "floor_ratio", 8, 3}, {"GFLOP", "gflop", 9, 5}, {"GFLOP/s", "gflops", 8, 1},
+        {"eff.", "efficiency", 6, 3},
+    };
+    fgsf_overhead_table t = {columns, COUNT(columns), NULL, NULL};
     openblas_set_num_threads(1);
     if (o->table) {
         printf("batch %ld, 38 inputs, median ms; floor: the sgemm calls alone; kernels: %s\n",
                o->batch, fgsf_driver_blas_kernel());
-        printf("%-24s %9s %9s %8s %9s %8s %6s\n", "part", "ms", "floor ms", "floor/ms", "GFLOP",
-               "GFLOP/s", "eff.");
-    } else {
-        printf("part,ms,floor_ms,floor_ratio,gflop,gflops,efficiency\n");
     }
-    bool good = measure_shape(o, 256, 4, true) && measure_shape(o, 256, 4, false) &&
-                measure_shape(o, 128, 1, true) && measure_shape(o, 128, 1, false);
-    return good ? 0 : 2;
+    bool good = fgsf_overhead_begin(o, &t);
+    for (int i = 0; i < COUNT(ROWS) && good; i++) good = measure_part(o, &t, &ROWS[i]);
+    return fgsf_overhead_end(&t, good);
+}
+
+// --- the kinds of gradient ----------------------------------------------------------------------
+
+static const struct kind {
+    const char *name, *settings;
+    enum fgsf_gradient_kind kind;
+    bool target;
+} KINDS[] = {
+    {"semi", "gradient.kind=semi target.mode=none", FGSF_SEMI, false},
+    {"semi, target network", "gradient.kind=semi target.mode=hard", FGSF_SEMI, true},
+    {"full", "gradient.kind=full target.mode=none", FGSF_FULL, false},
+    {"mix", "gradient.kind=mix gradient.eta=0.5 target.mode=none", FGSF_MIX, false},
+    {"corrected", "gradient.kind=corrected target.mode=none", FGSF_CORRECTED, false},
+    {"gtd2", "gradient.kind=gtd2 target.mode=none", FGSF_GTD2, false},
+    {"bidirectional", "gradient.kind=bidirectional target.mode=hard", FGSF_BIDIRECTIONAL, false},
+    {"convergent", "gradient.kind=convergent target.mode=hard", FGSF_CONVERGENT, false},
+};
+#define NUM_KINDS COUNT(KINDS)
+
+// Rates so small that the networks stay as they started: which priors are best, and so the number of
+// updates, is then the same for all kinds.
+#define STANDING_STILL "sf.lr=1e-12 sf.lr_prior=1e-12 dqn.lr=1e-12 target.double=false"
+
+// An update is the gradient and the optimiser's step, of the error network as well.
+static bool measure_updates(const fgsf_overhead_options *o, const fgsf_overhead_table *t) {
+    fgsf_parts parts[NUM_KINDS] = {{.kind = FGSF_SEMI}}, *of[NUM_KINDS];
+    part *run[NUM_KINDS];
+    double ms[NUM_KINDS], sgemm;
+    fgsf_status status = FGSF_OK;
+    for (int k = 0; k < NUM_KINDS; k++) {
+        of[k] = &parts[k];
+        run[k] = fgsf_parts_update;
+        if (status == FGSF_OK) {
+            status = fgsf_parts_open(of[k], KINDS[k].kind, KINDS[k].target, (int)o->batch, 256, 4);
+        }
+    }
+    bool good = status == FGSF_OK || fgsf_overhead_fail();
+    good = good && take_turns(NUM_KINDS, run, of, (int)o->steps, ms, &sgemm);
+    for (int k = 0; k < NUM_KINDS; k++) {
+        char name[64];
+        double gflop = good ? 1e-9 * fgsf_bellman_flops(parts[k].bellman) : 0.0;
+        snprintf(name, sizeof name, "update, %s", KINDS[k].name);
+        const double values[] = {ms[k], ms[k] / ms[0],       1.0,
+                                 gflop, 1e3 * gflop / ms[k], 1e3 * gflop / ms[k] / sgemm};
+        if (good) fgsf_overhead_row(o, t, name, values);
+        fgsf_parts_close(&parts[k]);
+    }
+    return good;
+}
+
+static bool open_steps(const fgsf_overhead_options *o, const char *method, fgsf_bench **benches) {
+    static fgsf_config cfg;
+    for (int k = 0; k < NUM_KINDS; k++) {
+        fgsf_overhead_options settings = *o;
+        fgsf_bench_setup setup = fgsf_overhead_setup(o);
+        settings.sets[settings.num_sets++] = STANDING_STILL;
+        settings.sets[settings.num_sets++] = KINDS[k].settings;
+        if (!fgsf_overhead_configure(&settings, method, &cfg)) return false;
+        if (!fgsf_bench_open(&cfg, &setup, &benches[k])) return fgsf_overhead_fail();
+    }
+    return true;
+}
+
+// Training steps of a method with each kind.
+static bool measure_steps(const fgsf_overhead_options *o, const fgsf_overhead_table *t,
+                          const char *method) {
+    fgsf_bench *benches[NUM_KINDS] = {NULL};
+    bool good = open_steps(o, method, benches);
+    for (long done = 0; done < o->steps && good; done += FGSF_BENCH_CHUNK) {
+        for (int k = 0; k < NUM_KINDS && good; k++) {
+            good = fgsf_bench_run(benches[k], FGSF_BENCH_CHUNK) || fgsf_overhead_fail();
+        }
+    }
+    double semi = good ? fgsf_bench_get(benches[0]).median_ms : NAN;
+    for (int k = 0; k < NUM_KINDS; k++) {
+        char name[64];
+        fgsf_bench_figures f = {0};
+        if (good) f = fgsf_bench_get(benches[k]);
+        snprintf(name, sizeof name, "%s, %s", method, KINDS[k].name);
+        const double values[] = {f.median_ms,      f.median_ms / semi, f.updates_per_step,
+                                 f.gflop_per_step, f.gflops,           f.efficiency};
+        if (good) fgsf_overhead_row(o, t, name, values);
+        fgsf_bench_free(benches[k]);
+    }
+    return good;
+}
+
+int fgsf_overhead_kinds(const fgsf_overhead_options *o) {
+    static const fgsf_overhead_column columns[] = {
+        {"kind", "kind", 32, 0},      {"median ms", "median_ms", 9, 3},
+        {"ratio", "ratio", 8, 2},     {"updates", "updates_per_step", 8, 2},
+        {"GFLOP", "gflop", 9, 4},     {"GFLOP/s", "gflops", 8, 1},
+        {"eff.", "efficiency", 6, 3},
+    };
+    fgsf_overhead_table t = {columns, COUNT(columns), NULL, NULL};
+    openblas_set_num_threads(1);
+    if (o->table) {
+        printf("batch %ld, %ld tasks, preset %s; update: 38-256-256-16 alone; ratio to semi; "
+               "kernels: %s\n",
+               o->batch, o->tasks, o->preset, fgsf_driver_blas_kernel());
+    }
+    bool good = o->num_sets + 2 < FGSF_OVERHEAD_MAX_SETS && fgsf_overhead_begin(o, &t) &&
+                measure_updates(o, &t);
+    for (int m = 0; m < o->num_methods && good; m++) good = measure_steps(o, &t, o->methods[m]);
+    return fgsf_overhead_end(&t, good);
 }

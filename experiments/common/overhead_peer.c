@@ -14,10 +14,10 @@
 #include "say.h"
 
 #define PROGRAM "overhead"
-#define CHUNK 10
 #define GREETING 256
 
-double fgsf_overhead_authors(const char *method, long batch, long tasks) {
+// Milliseconds per step of the authors' PyTorch code, on another machine; NAN where not measured.
+static double authors_ms(const char *method, long batch, long tasks) {
     static const struct {
         const char *method;
         double wide, narrow; // ms: batch 512 with 8 tasks, batch 64 with 6
@@ -69,19 +69,26 @@ static bool write_start(const fgsf_bench *bench, char *path) {
     return out && fclose(out) == 0;
 }
 
-static void start_python(const fgsf_overhead_options *o, const char *method, const char *script,
-                         const char *start, int in, int out) {
-    char batch[32], tasks[32], warmup[32], replay[32];
+// The peer's script stands beside the source file of the driver.
+static const char *peer_script(void) {
+    static char path[1024];
+    const char *slash = strrchr(__FILE__, '/');
+    snprintf(path, sizeof path, "%.*s../peers/pytorch_overhead.py",
+             slash ? (int)(slash - __FILE__) + 1 : 0, __FILE__);
+    return path;
+}
+
+static void start_python(const fgsf_overhead_options *o, const char *method, const char *start,
+                         int in, int out) {
+    char numbers[4][32];
+    const long values[4] = {o->batch, o->tasks, o->warmup, o->replay};
     const char *python = getenv("FGSF_PYTHON") ? getenv("FGSF_PYTHON") : "/usr/bin/python3";
-    snprintf(batch, sizeof batch, "%ld", o->batch);
-    snprintf(tasks, sizeof tasks, "%ld", o->tasks);
-    snprintf(warmup, sizeof warmup, "%ld", o->warmup);
-    snprintf(replay, sizeof replay, "%ld", o->replay);
+    for (int i = 0; i < 4; i++) snprintf(numbers[i], sizeof numbers[i], "%ld", values[i]);
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
-    execl(python, python, script, "--serve", "--method", method, "--batch", batch, "--tasks", tasks,
-          "--warmup", warmup, "--replay", replay, "--style", o->peer_style, "--start", start,
-          (char *)NULL);
+    execl(python, python, peer_script(), "--serve", "--method", method, "--batch", numbers[0],
+          "--tasks", numbers[1], "--warmup", numbers[2], "--replay", numbers[3], "--style",
+          o->peer_style, "--start", start, (char *)NULL);
     fgsf_say(PROGRAM ": --peer: cannot start %s: %s", python, strerror(errno));
     _exit(2);
 }
@@ -94,8 +101,8 @@ static void close_peer(peer *p) {
 }
 
 // Starts the peer and reads its greeting, a line about its versions.
-static bool open_peer(const fgsf_overhead_options *o, const char *method, const char *script,
-                      const char *start, peer *p, char greeting[GREETING]) {
+static bool open_peer(const fgsf_overhead_options *o, const char *method, const char *start,
+                      peer *p, char greeting[GREETING]) {
     int to[2], from[2];
     *p = (peer){.ms = calloc((size_t)o->steps, sizeof(double))};
     if (!p->ms || pipe(to) != 0 || pipe(from) != 0) {
@@ -106,7 +113,7 @@ static bool open_peer(const fgsf_overhead_options *o, const char *method, const 
     if (p->pid == 0) {
         close(to[1]);
         close(from[0]);
-        start_python(o, method, script, start, to[0], from[1]);
+        start_python(o, method, start, to[0], from[1]);
     }
     close(to[0]);
     close(from[1]);
@@ -130,79 +137,76 @@ static bool run_peer(peer *p, int steps) {
 
 // --- side by side -------------------------------------------------------------------------------
 
-typedef struct pair {
-    fgsf_bench_figures ours;
-    double peer_ms, peer_low_ms, peer_updates;
-} pair;
+static const fgsf_overhead_column COLUMNS[] = {
+    {"method", "method", 18, 0},
+    {"ours", "ours_ms", 9, 3},
+    {"torch", "torch_ms", 9, 3},
+    {"ratio", "ratio", 8, 2},
+    {"at p10", "ratio_low", 8, 2},
+    {"updates", "updates_per_step", 8, 2},
+    {"torch's", "torch_updates_per_step", 8, 2},
+    {"eff.", "efficiency", 6, 3},
+    {"authors'", "authors_ms", 9, 2},
+    {"ratio", "authors_ratio", 8, 2},
+};
+#define NUM_COLUMNS (int)(sizeof COLUMNS / sizeof *COLUMNS)
 
-static bool measure_pair(const fgsf_overhead_options *o, const char *method, const char *script,
-                         pair *out, char greeting[GREETING]) {
+static bool measure_pair(const fgsf_overhead_options *o, const char *method, double *values,
+                         char greeting[GREETING]) {
     static fgsf_config cfg;
     char start[] = "/tmp/fgsf_overhead_XXXXXX";
     fgsf_bench *bench = NULL;
     peer p = {0};
-    fgsf_bench_setup setup = {o->replay, (int)o->steps, (int)o->warmup};
+    fgsf_bench_setup setup = fgsf_overhead_setup(o);
     bool good = fgsf_overhead_configure(o, method, &cfg);
-    if (good && !(good = fgsf_bench_open(&cfg, &setup, &bench) && write_start(bench, start))) {
-        fgsf_say(PROGRAM ": %s", fgsf_last_error());
-    }
+    good = good && ((fgsf_bench_open(&cfg, &setup, &bench) && write_start(bench, start)) ||
+                    fgsf_overhead_fail());
     if (good) {
-        good = open_peer(o, method, script, start, &p, greeting); // says itself what is wrong
+        good = open_peer(o, method, start, &p, greeting); // says itself what is wrong
         unlink(start);
     }
-    for (int left = (int)o->steps; left > 0 && good; left -= CHUNK) {
-        int steps = left < CHUNK ? left : CHUNK;
+    for (int left = (int)o->steps; left > 0 && good; left -= FGSF_BENCH_CHUNK) {
+        int steps = left < FGSF_BENCH_CHUNK ? left : FGSF_BENCH_CHUNK;
         good = fgsf_bench_run(bench, steps) && run_peer(&p, steps);
     }
     if (good) {
-        out->ours = fgsf_bench_get(bench);
-        out->peer_ms = fgsf_bench_quantile(p.ms, p.count, 0.5);
-        out->peer_low_ms = fgsf_bench_quantile(p.ms, p.count, 0.1);
-        out->peer_updates = p.updates / p.count;
+        fgsf_bench_figures f = fgsf_bench_get(bench);
+        double authors = authors_ms(method, o->batch, o->tasks), ours = f.median_ms;
+        double torch = fgsf_bench_quantile(p.ms, p.count, 0.5);
+        double low = fgsf_bench_quantile(p.ms, p.count, 0.1);
+        const double row[NUM_COLUMNS - 1] = {ours,
+                                             torch,
+                                             torch / ours,
+                                             low / f.low_ms,
+                                             f.updates_per_step,
+                                             p.updates / p.count,
+                                             f.efficiency,
+                                             authors,
+                                             authors / ours};
+        memcpy(values, row, sizeof row);
     }
     fgsf_bench_free(bench);
     close_peer(&p);
     return good;
 }
 
-static void print_pair(FILE *out, bool table, const char *method, const pair *p, double authors) {
-    double ours = p->ours.median_ms;
-    fprintf(out,
-            table ? "%-18s %9.3f %9.3f %7.2fx %7.2fx %8.2f %8.2f %6.3f %9.2f %7.2fx\n"
-                  : "%s,%.6g,%.6g,%.4g,%.4g,%.4g,%.4g,%.4g,%.4g,%.4g\n",
-            method, ours, p->peer_ms, p->peer_ms / ours, p->peer_low_ms / p->ours.low_ms,
-            p->ours.updates_per_step, p->peer_updates, p->ours.efficiency, authors, authors / ours);
-    fflush(out);
-}
-
-int fgsf_overhead_peer(const fgsf_overhead_options *o, const char *script) {
-    const char *header =
-        "method,ours_ms,torch_ms,ratio,ratio_low,updates_per_step,torch_updates_per_step,"
-        "efficiency,authors_ms,authors_ratio\n";
+int fgsf_overhead_peer(const fgsf_overhead_options *o) {
+    fgsf_overhead_table t = {COLUMNS, NUM_COLUMNS, NULL, NULL};
     char greeting[GREETING];
-    signal(SIGPIPE, SIG_IGN);
-    FILE *csv = fgsf_overhead_open_csv(o);
-    if (o->csv && !csv) {
-        return 2;
-    }
-    if (csv) fputs(header, csv);
     bool good = true;
+    signal(SIGPIPE, SIG_IGN);
     for (int m = 0; m < o->num_methods && good; m++) {
-        pair p;
-        good = measure_pair(o, o->methods[m], script, &p, greeting);
-        if (good && m == 0 && o->table) {
-            printf("batch %ld, %ld tasks, preset compat, one thread each, median ms per step; "
-                   "ours with kernels %s, %s",
-                   o->batch, o->tasks, fgsf_driver_blas_kernel(), greeting);
-            printf("%-18s %9s %9s %8s %8s %8s %8s %6s %9s %8s\n", "method", "ours", "torch",
-                   "ratio", "at p10", "updates", "torch's", "eff.", "authors'", "ratio");
-        } else if (good && m == 0) {
-            fputs(header, stdout);
+        double values[NUM_COLUMNS - 1];
+        good = measure_pair(o, o->methods[m], values, greeting);
+        if (good && m == 0) { // the greeting belongs above the table
+            if (o->table) {
+                printf("batch %ld, %ld tasks, preset compat, one thread each, median ms per step; "
+                       "ours with kernels %s, %s",
+                       o->batch, o->tasks, fgsf_driver_blas_kernel(), greeting);
+            }
+            good = fgsf_overhead_begin(o, &t);
         }
-        double authors = fgsf_overhead_authors(o->methods[m], o->batch, o->tasks);
-        if (good) print_pair(stdout, o->table, o->methods[m], &p, authors);
-        if (good && csv) print_pair(csv, false, o->methods[m], &p, authors);
+        if (good) fgsf_overhead_row(o, &t, o->methods[m], values);
     }
-    if (csv) fclose(csv);
-    return good ? 0 : 2;
+    return fgsf_overhead_end(&t, good);
 }

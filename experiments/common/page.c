@@ -317,7 +317,8 @@ static void print_page(FILE *f, fgsf_page *p, double eta, const char *state) {
 static bool write_page(fgsf_page *p, double eta, const char *state) {
     char name[64];
     snprintf(name, sizeof name, "index.html.%ld.tmp", (long)getpid());
-    int fd = openat(p->out, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    unlinkat(p->out, name, 0); // whatever stands there, a link to elsewhere too
+    int fd = openat(p->out, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
     if (!f) return false;
     if (p->writes++ % 16 == 0 || strcmp(state, "running") != 0) find_runs(p);

@@ -18,61 +18,63 @@ typedef struct view {
     fgsf_csv *csv;
     float *state, *q;
     double *raw;
+    // What the agent would do, the value of that, and how much better it is than the next best action.
+    fgsf_choice choice;
+    double value, gap;
 } view;
 
-static fgsf_status act(view *v, int task, fgsf_rng *rng, fgsf_choice *choice, float *value) {
+static fgsf_status look(view *v, int task) {
     int policies, actions = v->env->spec.num_actions;
     fgsf_env_observe(v->env, v->state);
     fgsf_status status = fgsf_agent_q(v->agent, task, NULL, v->state, v->q, &policies);
-    if (status == FGSF_OK) {
-        *choice = fgsf_gpi_choose(v->q, policies, actions, FGSF_TIE_FIRST, rng);
-        *value = v->q[choice->policy * actions + choice->action];
-        if (fgsf_agent_get_params(v->agent)->representation ==
-            FGSF_Q) { // asked its own network alone
-            int last = fgsf_agent_num_policies(v->agent) - 1;
-            choice->policy = task < last ? task : last;
-        }
+    if (status != FGSF_OK) return status;
+    v->choice = fgsf_gpi_choose(v->q, policies, actions, FGSF_TIE_FIRST, NULL);
+    v->value = v->q[v->choice.policy * actions + v->choice.action];
+    v->gap = fgsf_gpi_gap(v->q, policies, actions);
+    if (fgsf_agent_get_params(v->agent)->representation == FGSF_Q) { // asked its own network alone
+        int last = fgsf_agent_num_policies(v->agent) - 1;
+        v->choice.policy = task < last ? task : last;
     }
-    return status;
+    return FGSF_OK;
 }
 
 // One row: the choice in a cell, what lies there (start, goal or a type of object), and what entering
 // it pays in this task.
-static fgsf_status map_cell(view *v, int task, int cell, const fgsf_choice *choice, float value,
-                            const double *w) {
+static fgsf_status map_cell(view *v, int task, int cell, const double *w) {
     const fgsf_four_rooms *m = fgsf_four_rooms_model(v->env);
-    int row = m->row[cell], col = m->col[cell], kind = m->kind[cell];
+    int kind = m->kind[cell];
+    char name[16] = "";
+    if (cell == m->start) snprintf(name, sizeof name, "start");
+    if (kind > 0 && kind <= m->num_types) snprintf(name, sizeof name, "%d", kind);
+    if (kind > m->num_types) snprintf(name, sizeof name, "goal");
+    int row = m->row[cell], col = m->col[cell], action = v->choice.action;
     if (kind == 0) {
-        return fgsf_csv_row(v->csv, "%d,%d,%d,%d,%d,%.6g,%s,", task, row, col, choice->action,
-                            choice->policy, (double)value, cell == m->start ? "start" : "");
+        return fgsf_csv_row(v->csv, "%d,%d,%d,%d,%d,%.6g,%s,,%.6g", task, row, col, action,
+                            v->choice.policy, v->value, name, v->gap);
     }
-    char name[16] = "goal";
-    if (kind <= m->num_types) snprintf(name, sizeof name, "%d", kind);
-    return fgsf_csv_row(v->csv, "%d,%d,%d,%d,%d,%.6g,%s,%g", task, row, col, choice->action,
-                        choice->policy, (double)value, name, w[kind - 1]);
+    return fgsf_csv_row(v->csv, "%d,%d,%d,%d,%d,%.6g,%s,%g,%.6g", task, row, col, action,
+                        v->choice.policy, v->value, name, w[kind - 1], v->gap);
 }
 
 // The greedy action in every free cell, with all objects still there.
 static fgsf_status map_task(view *v, int task) {
-    fgsf_rng rng = fgsf_rng_make(0, FGSF_STREAM_EVAL);
     const fgsf_four_rooms *model = fgsf_four_rooms_model(v->env);
     double w[FGSF_FOUR_ROOMS_MAX_OBJECTS + 1] = {0};
     v->env->def->task_weights(v->env, task, w);
     fgsf_status status = fgsf_env_set_task(v->env, task);
     for (int cell = 0; cell < model->num_cells && status == FGSF_OK; cell++) {
-        fgsf_choice choice;
-        float value;
         memset(v->raw, 0, (size_t)v->env->spec.raw_size * sizeof(double));
         v->raw[0] = model->row[cell];
         v->raw[1] = model->col[cell];
         status = fgsf_env_set_state(v->env, v->raw, v->env->spec.raw_size);
-        if (status == FGSF_OK) status = act(v, task, &rng, &choice, &value);
-        if (status == FGSF_OK) status = map_cell(v, task, cell, &choice, value, w);
+        if (status == FGSF_OK) status = look(v, task);
+        if (status == FGSF_OK) status = map_cell(v, task, cell, w);
     }
     return status;
 }
 
 static fgsf_status trace_episode(view *v, int task, int episode) {
+    bool maze = strcmp(v->env->def->name, "point_maze") == 0; // its raw state: x y vx vy gx gy
     fgsf_rng rng = fgsf_rng_make(FGSF_EVAL_SEED + (unsigned)episode, FGSF_STREAM_EVAL);
     fgsf_status status = fgsf_env_set_task(v->env, task);
     if (status == FGSF_OK) status = fgsf_env_reset(v->env, &rng);
@@ -80,20 +82,13 @@ static fgsf_status trace_episode(view *v, int task, int episode) {
     for (int t = 0; t <= HORIZON && status == FGSF_OK; t++) {
         double x, y;
         v->env->def->position(v->env, &x, &y);
-        if (strcmp(v->env->def->name, "point_maze") == 0) { // its raw state: x y vx vy gx gy
-            fgsf_env_get_state(v->env, v->raw);
-            status = fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g,%.6g,%.6g", task, episode, t, x, y,
-                                  v->raw[4], v->raw[5]);
-        } else {
-            status = fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g,,", task, episode, t, x, y);
-        }
-        fgsf_choice choice;
-        float value;
-        if (result.terminal) {
-            break;
-        }
-        if (status == FGSF_OK) status = act(v, task, &rng, &choice, &value);
-        if (status == FGSF_OK) status = fgsf_env_step(v->env, choice.action, &rng, &result);
+        fgsf_env_get_state(v->env, v->raw);
+        status = maze ? fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g,%.6g,%.6g", task, episode, t, x, y,
+                                     v->raw[4], v->raw[5])
+                      : fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g,,", task, episode, t, x, y);
+        if (result.terminal) break;
+        if (status == FGSF_OK) status = look(v, task);
+        if (status == FGSF_OK) status = fgsf_env_step(v->env, v->choice.action, &rng, &result);
     }
     return status;
 }
@@ -127,7 +122,7 @@ fgsf_status fgsf_pictures_write(fgsf_run *run, const fgsf_config *cfg, fgsf_agen
         status = fgsf_fail(FGSF_ERR_MEMORY, "no memory for pictures");
     } else if (map || v.env->def->position) {
         status = fgsf_csv_open(run, map ? "policy_map.csv" : "trajectory.csv",
-                               map ? "task,row,col,action,prior,q,kind,reward"
+                               map ? "task,row,col,action,prior,q,kind,reward,gap"
                                    : "task,episode,t,x,y,goal_x,goal_y",
                                -1, &v.csv);
         if (status == FGSF_OK) status = write_tasks(&v, map);

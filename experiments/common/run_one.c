@@ -18,7 +18,8 @@
     "psi_error"
 #define CURVE_HEADER "step,task,return,discounted_return,success,steps"
 #define EVAL_HEADER                                                                                \
-    "task,episode,reward_model,epsilon,return,steps,success,fit_error,discounted_return"
+    "task,episode,reward_model,epsilon,return,steps,success,fit_error,discounted_return,"          \
+    "overestimation,action_gap"
 
 typedef struct session {
     const fgsf_config *cfg;
@@ -138,10 +139,11 @@ static fgsf_status write_evaluation(session *s, const fgsf_eval_rows *rows) {
     fgsf_status status = fgsf_csv_open(s->run, "eval.csv", EVAL_HEADER, -1, &csv);
     for (int i = 0; i < rows->count && status == FGSF_OK; i++) {
         const fgsf_eval_row *r = &rows->rows[i];
-        status = fgsf_csv_row(csv, "%s%d,%d,%s,%g,%.9g,%d,%d,%.6g,%.9g", r->heldout ? "h" : "",
-                              r->heldout ? r->task - num_tasks : r->task, r->episode,
-                              r->reward_model, r->epsilon, r->episode_return, r->steps, r->success,
-                              r->fit_error, r->discounted_return);
+        status =
+            fgsf_csv_row(csv, "%s%d,%d,%s,%g,%.9g,%d,%d,%.6g,%.9g,%.9g,%.9g", r->heldout ? "h" : "",
+                         r->heldout ? r->task - num_tasks : r->task, r->episode, r->reward_model,
+                         r->epsilon, r->episode_return, r->steps, r->success, r->fit_error,
+                         r->discounted_return, r->overestimation, r->action_gap);
     }
     fgsf_status closed = fgsf_csv_close(csv);
     return status == FGSF_OK ? closed : status;

@@ -4,26 +4,28 @@
 #endif
 #include "study.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fgsf/env.h"
 
+#include "cells.h"
+#include "changes.h"
 #include "cost.h"
 #include "devices.h"
+#include "draw.h"
 #include "jobs.h"
 #include "mpi_jobs.h"
+#include "overwrite.h"
 #include "page.h"
 #include "run_one.h"
-#include "show_table.h"
 #include "say.h"
 
 typedef struct study_job {
@@ -82,91 +84,7 @@ static void open_page(study *s) {
     }
 }
 
-// ---- Figures and tables --------------------------------------------------------------------------
-
-// Finds the export tool: in the build folder, or installed beside the driver.
-static bool find_export(char *tool, size_t size) {
-    static const char *const places[] = {"/../notebooks-export/export", "/fgsf-export"};
-    ssize_t length = readlink("/proc/self/exe", tool, size - 64);
-    bool found = false;
-    tool[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(tool, '/');
-    for (int i = 0; i < 2 && slash && !found; i++) {
-        snprintf(slash, 64, "%s", places[i]);
-        found = access(tool, X_OK) == 0;
-    }
-    return found;
-}
-
-// Prints the summary tables that the export has written.
-static void print_tables(const char *target) {
-    char pattern[4096];
-    glob_t found;
-    // The name of OUT is no pattern: its special characters are escaped.
-    size_t used = 0;
-    for (const char *c = target; *c && used + 64 < sizeof pattern; c++) {
-        if (strchr("*?[\\", *c)) pattern[used++] = '\\';
-        pattern[used++] = *c;
-    }
-    snprintf(pattern + used, sizeof pattern - used, "/tables/*_summary.md");
-    if (glob(pattern, 0, NULL, &found) == 0) {
-        for (size_t i = 0; i < found.gl_pathc; i++) {
-            putchar('\n');
-            fgsf_show_table(stdout, found.gl_pathv[i]);
-        }
-        globfree(&found);
-    }
-    fflush(stdout);
-}
-
-static bool in_path(const char *program) {
-    char path[4096];
-    const char *rest = getenv("PATH");
-    for (size_t n; rest && *rest; rest += n + (rest[n] == ':')) {
-        n = strcspn(rest, ":");
-        snprintf(path, sizeof path, "%.*s/%s", (int)n, rest, program);
-        if (n > 0 && access(path, X_OK) == 0) return true;
-    }
-    return false;
-}
-
-// Draws OUT/export and shows its list of figures and its table. Without the tools there are no
-// figures; false when there should have been.
-static bool draw(const fgsf_cli *cli) {
-    char tool[4096], target[4096];
-    bool built = find_export(tool, sizeof tool);
-    snprintf(target, sizeof target, "%s/export", cli->out);
-    if (!built || !in_path("gnuplot")) {
-        fgsf_say("%s: no figures: %s", cli->spec->program,
-                 built ? "gnuplot is not installed" : "the export tool is not built");
-        return true;
-    }
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        if (cli->quiet && !freopen("/dev/null", "w", stdout)) _exit(127);
-        execl(tool, tool, "-o", target, "--", cli->out, (char *)NULL);
-        _exit(127);
-    }
-    int code = 0;
-    if (pid < 0 || waitpid(pid, &code, 0) < 0 || code != 0) {
-        fgsf_say("%s: the figures of %s could not be drawn", cli->spec->program, cli->out);
-        return false;
-    }
-    if (!cli->quiet) print_tables(target);
-    return true;
-}
-
 // ---- Jobs ----------------------------------------------------------------------------------------
-
-static bool wants_method(const fgsf_cli *cli, const char *method) {
-    for (int m = 0; m < cli->num_methods; m++) {
-        if (strcmp(cli->methods[m], method) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
 
 // A cell is what its settings say: --config and --set may not undo them under the same name.
 static bool keeps_cell(const fgsf_cli *cli, const fgsf_variant *variant, const fgsf_config *cfg) {
@@ -186,6 +104,46 @@ static bool keeps_cell(const fgsf_cli *cli, const fgsf_variant *variant, const f
     return true;
 }
 
+// Reads the first run of a folder of seeds that can be read.
+static bool read_any(const char *family, fgsf_run_record *record) {
+    char directory[4096 + sizeof((struct dirent *)0)->d_name];
+    bool found = false;
+    DIR *dir = opendir(family);
+    for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
+        if (strncmp(entry->d_name, "seed-", 5) != 0) continue;
+        snprintf(directory, sizeof directory, "%s/%s", family, entry->d_name);
+        found = fgsf_run_read(directory, record) == FGSF_OK;
+    }
+    if (dir) closedir(dir);
+    return found;
+}
+
+// The figures compare methods, so everything else must be the same in OUT, except in cells, which are
+// there to differ.
+static bool comparable(const fgsf_cli *cli, const study_job *job) {
+    char path[4096], key[64], is[FGSF_TEXT_SIZE], was[FGSF_TEXT_SIZE];
+    fgsf_run_record other;
+    bool good = true;
+    snprintf(path, sizeof path, "%s/%s", cli->out, cli->env);
+    size_t used = strlen(path);
+    DIR *dir = *job->id.cell ? NULL : opendir(path);
+    for (struct dirent *entry; dir && good && (entry = readdir(dir));) {
+        if (entry->d_name[0] == '.' || strchr(entry->d_name, '@')) continue;
+        snprintf(path + used, sizeof path - used, "/%s", entry->d_name);
+        good = !read_any(path, &other) ||
+               !fgsf_changes_conflict(&job->cfg, &other.config, key, sizeof key);
+        if (good) continue;
+        fgsf_config_get(&job->cfg, key, is, sizeof is);
+        fgsf_config_get(&other.config, key, was, sizeof was);
+        fgsf_say(
+            "%s: %s with %s=%s cannot be compared with %s, which has %s=%s: use another --out, "
+            "or --grid",
+            cli->spec->program, job->id.method, key, is, path, key, was);
+    }
+    if (dir) closedir(dir);
+    return good;
+}
+
 // What a job would fail with is said once, before any is started: another configuration in OUT, an
 // unfinished run without --resume, an environment that cannot be made. Under MPI rank 0 does it.
 static bool check_job(const fgsf_cli *cli, const study_job *job, bool first_seed) {
@@ -203,7 +161,8 @@ static bool check_job(const fgsf_cli *cli, const study_job *job, bool first_seed
         status = fgsf_env_create(&job->cfg, &env);
         fgsf_env_free(env);
     }
-    return status == FGSF_OK || (fgsf_cli_fail(cli), false);
+    if (status != FGSF_OK) return fgsf_cli_fail(cli), false;
+    return !first_seed || comparable(cli, job);
 }
 
 // One job per variant and seed, those of this part of a job array. Seeds are the outer loop, so that
@@ -215,12 +174,10 @@ static bool expand(study *s, const fgsf_variant *variants, int num_variants) {
     for (int k = 0; k < cli->num_seeds && s->jobs; k++) {
         for (int v = 0; v < num_variants; v++) {
             const fgsf_variant *variant = &variants[v];
-            if (!wants_method(cli, variant->method) || !fgsf_cli_mine(cli, index++)) {
-                continue;
-            }
+            if (!fgsf_cli_mine(cli, index++)) continue;
             study_job *job = &s->jobs[s->num_jobs];
-            job->id = (fgsf_run_id){cli->out, cli->spec->env, variant->method, variant->cell,
-                                    cli->seeds[k]};
+            job->id =
+                (fgsf_run_id){cli->out, cli->env, variant->method, variant->cell, cli->seeds[k]};
             if (!fgsf_cli_config(cli, variant->method, variant->settings, variant->num_settings,
                                  &job->cfg)) {
                 return false;
@@ -293,20 +250,36 @@ static bool make_out(const fgsf_cli *cli) {
 
 // ---- The study -----------------------------------------------------------------------------------
 
-static int print_config(const fgsf_cli *cli, const fgsf_variant *variants, int num_variants) {
-    for (int v = 0; v < num_variants; v++) {
-        if (wants_method(cli, variants[v].method)) {
-            return fgsf_cli_print_config(cli, variants[v].method, variants[v].settings,
-                                         variants[v].num_settings);
+// What to do next: look at what was learned, by the full gradient if it was there.
+static void suggest(const study *s) {
+    char directory[4096], shown[4096] = "";
+    fgsf_run_record record;
+    bool full = false;
+    for (int i = 0; i < s->num_jobs; i++) {
+        const fgsf_run_id *id = &s->jobs[i].id;
+        if (full || fgsf_run_directory(id, directory, sizeof directory) != FGSF_OK ||
+            fgsf_run_read(directory, &record) != FGSF_OK || record.status != FGSF_RUN_DONE) {
+            continue;
         }
+        full = strcmp(id->method, "fg-sfrql") == 0;
+        snprintf(shown, sizeof shown, "%s", directory);
     }
-    fgsf_say("%s: nothing to run: no variant has these --methods", cli->spec->program);
-    return FGSF_CLI_BAD;
+    if (s->cli->smoke) {
+        printf("\nThis was --scale smoke: too short to learn. It shows that everything runs, not "
+               "which "
+               "method is better.\n");
+    }
+    const char *quote = strpbrk(shown, " '\"$&()*;<>?[]{}|~#!\\") ? "'" : "";
+    if (*shown) {
+        printf("\nWatch what was learned:\n    experiments/run watch %s%s/policy.gguf%s\n", quote,
+               shown, quote);
+    }
 }
 
 // Rebuilds summary.csv and draws, one driver after the other: of several that share OUT, the last
 // one to end has then seen everything. One part of a job array leaves the figures to the others.
-static int close_study(const fgsf_cli *cli, bool anything_done) {
+static int close_study(const study *s, bool anything_done) {
+    const fgsf_cli *cli = s->cli;
     char path[4096];
     snprintf(path, sizeof path, "%s/lock", cli->out);
     int lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666), code = 0;
@@ -316,8 +289,9 @@ static int close_study(const fgsf_cli *cli, bool anything_done) {
     } else if (fgsf_stop) {
         fgsf_say("%s: stopped; go on with --resume", cli->spec->program);
         code = 130;
-    } else if (anything_done && cli->parts == 1 && !draw(cli)) {
-        code = FGSF_CLI_BAD;
+    } else if (anything_done && cli->parts == 1) {
+        if (!fgsf_draw(cli->spec->program, cli->out, cli->quiet)) code = FGSF_CLI_BAD;
+        if (!cli->quiet) suggest(s);
     }
     if (lock >= 0) close(lock); // gives it back
     return code;
@@ -348,10 +322,21 @@ static int run_on_ranks(study *s, int num_jobs, const fgsf_jobs_options *options
     return unfinished;
 }
 
+// Processes at once: as asked, or so many that all their threads have a core.
+static int parallel_jobs(const study *s) {
+    int64_t threads = 1;
+    for (int i = 0; i < s->num_jobs; i++) {
+        int64_t own = s->jobs[i].cfg.learner.agent.threads;
+        threads = own > threads ? own : threads;
+    }
+    int room = (int)(fgsf_jobs_cores() / threads);
+    return s->cli->jobs > 0 ? (int)s->cli->jobs : room > 0 ? room : 1;
+}
+
 // Runs everything; on ranks that are not the first one that is all.
 static int run_jobs(study *s) {
     const fgsf_cli *cli = s->cli;
-    fgsf_jobs_options options = {.parallel = cli->jobs,
+    fgsf_jobs_options options = {.parallel = parallel_jobs(s),
                                  .quiet = cli->quiet,
                                  .name = job_name,
                                  .ended = job_ended,
@@ -363,7 +348,7 @@ static int run_jobs(study *s) {
     if (fgsf_mpi_rank() > 0) {
         return unfinished < 0 ? fgsf_cli_fail(cli) : 0;
     }
-    int code = unfinished < 0 ? fgsf_cli_fail(cli) : close_study(cli, any_done(s));
+    int code = unfinished < 0 ? fgsf_cli_fail(cli) : close_study(s, any_done(s));
     if (!fgsf_page_close(s->page, fgsf_stop || unfinished < 0 ? "stopped" : "done")) {
         fprintf(stderr, "%s: %s/index.html: %s\n", cli->spec->program, cli->out, strerror(errno));
     }
@@ -373,47 +358,16 @@ static int run_jobs(study *s) {
     return s->refused ? FGSF_CLI_BAD : unfinished ? 1 : 0;
 }
 
-int fgsf_study_choose(const fgsf_cli *cli, const char *cells, fgsf_variant *variants, int count) {
-    bool keep[FGSF_STUDY_MAX_VARIANTS] = {false}, any = false;
-    while (*cells) {
-        size_t length = strcspn(cells, ",");
-        bool found = false;
-        for (int i = 0; i < count; i++) {
-            bool same =
-                strlen(variants[i].cell) == length && strncmp(variants[i].cell, cells, length) == 0;
-            keep[i] |= same;
-            found |= same;
-        }
-        if (!found) {
-            fgsf_say("%s: --cells '%.*s': no such cell; see --cells list", cli->spec->program,
-                     (int)(length < 80 ? length : 80), cells);
-            return -1;
-        }
-        any = true;
-        cells += length + (cells[length] == ',');
-    }
-    int kept = 0;
-    for (int i = 0; i < count; i++) {
-        if (keep[i] || !any) variants[kept++] = variants[i];
-    }
-    return kept;
-}
-
-int fgsf_study_run(const fgsf_cli *cli, const fgsf_variant *variants, int num_variants) {
-    if (cli->print_config) {
-        return print_config(cli, variants, num_variants);
-    }
+// Plans and runs all variants with all seeds of the command line.
+static int run_study(const fgsf_cli *cli, const fgsf_variant *variants, int count) {
     study s = {.cli = cli};
     struct stat info;
     if (stat(cli->out, &info) == 0 && !S_ISDIR(info.st_mode)) {
         bad_out(cli, ENOTDIR);
         return FGSF_CLI_BAD;
     }
-    bool ready = expand(&s, variants, num_variants);
-    if (ready && s.num_jobs == 0 && cli->parts == 1) {
-        fgsf_say("%s: nothing to run: no variant has these --methods", cli->spec->program);
-        ready = false;
-    }
+    bool ready = !cli->overwrite || fgsf_mpi_rank() > 0 || fgsf_overwrite(cli, variants, count);
+    ready = ready && expand(&s, variants, count);
     sort_jobs(&s);
     ready = ready && vet_devices(&s) && make_out(cli);
     int code = ready ? run_jobs(&s) : FGSF_CLI_BAD;
@@ -424,10 +378,24 @@ int fgsf_study_run(const fgsf_cli *cli, const fgsf_variant *variants, int num_va
     return code;
 }
 
-int fgsf_study_run_methods(const fgsf_cli *cli) {
-    fgsf_variant variants[FGSF_CLI_MAX_METHODS];
-    for (int m = 0; m < cli->num_methods; m++) {
-        variants[m] = (fgsf_variant){.method = cli->methods[m], .cell = ""};
+int fgsf_study_main(const fgsf_cli_spec *spec, int argc, char **argv) {
+    fgsf_cli cli;
+    fgsf_variant *variants = NULL;
+    int code = fgsf_cli_parse(spec, argc, argv, &cli);
+    if (code != FGSF_CLI_RUN) return code;
+    int count = fgsf_cells_expand(&cli, &variants);
+    code = count < 0 ? FGSF_CLI_BAD : 0;
+    if (count == 0) {
+        fgsf_say("%s: nothing to run: no cell has these --methods", spec->program);
+        code = FGSF_CLI_BAD;
+    } else if (count > 0 && strcmp(cli.cells, "list") == 0) {
+        fgsf_cells_print(variants, count);
+    } else if (count > 0 && cli.print_config) {
+        code = fgsf_cli_print_config(&cli, variants[0].method, variants[0].settings,
+                                     variants[0].num_settings);
+    } else if (count > 0) {
+        code = run_study(&cli, variants, count);
     }
-    return fgsf_study_run(cli, variants, cli->num_methods);
+    fgsf_cells_free(variants);
+    return code;
 }

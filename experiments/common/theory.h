@@ -62,16 +62,30 @@ void theory_point(theory_report *report, const char *series, double x, double y)
 // True for about ten steps per decade from 1 on, so that long curves stay small.
 bool theory_is_plotted(int step);
 
+// Memory of zeros; where there is none, the report's status says so.
+void *theory_zeros(theory_report *report, size_t count, size_t size);
+
+// Makes a call of the library unless something failed before.
+#define THEORY_TRY(report, call)                                                                   \
+    do {                                                                                           \
+        if ((report)->status == FGSF_OK) (report)->status = (call);                                \
+    } while (0)
+
 // ---- A decision problem in the library's own network --------------------------------------------
+
+#define THEORY_MAX_FEATURES 16
 
 // Pairs (s, a) with next-state samples, in the layout of fgsf_batch, and the network they train.
 typedef struct theory_problem {
     theory_report *report;
     fgsf_bellman_params params;
-    fgsf_network *net;
     fgsf_bellman *bellman;
-    fgsf_optimizer *optimizer;
-    fgsf_batch batch; // points into the arrays below; batch.pairs counts what was added
+    int num_nets;          // 2 where the kind of gradient has an error network h
+    fgsf_network *nets[2]; // x and h
+    fgsf_optimizer *optimizers[2];
+    double *master[2]; // see theory_keep_double
+    double h_rate;     // of a step of h, relative to that of x; 1 unless set
+    fgsf_batch batch;  // points into the arrays below; batch.pairs counts what was added
     float *s, *y, *s_next, *discount, *weight;
     int32_t *a, *a_next;
     double loss; // of the last run, before its step
@@ -81,10 +95,17 @@ typedef struct theory_problem {
 // loss (half the weighted sum of squared errors), room for `pairs` pairs.
 fgsf_bellman_params theory_table(int states, int actions, int features, int pairs);
 
-// Creates network (zeros), graph and plain SGD. Free it whatever the report's status is.
+// Creates the networks (zeros), graph and plain SGD. Free it whatever the report's status is.
 void theory_problem_open(theory_report *report, const fgsf_bellman_params *params,
                          theory_problem *problem);
 void theory_problem_close(theory_problem *problem);
+
+// Takes steps of another kind than plain SGD from here on.
+void theory_use_steps(theory_problem *problem, enum fgsf_opt_kind kind);
+
+// Carries the parameters in double from here on, from their values now, and the graph alone in float:
+// for runs whose single steps are smaller than the spacing of floats.
+void theory_keep_double(theory_problem *problem);
 
 // Adds a pair and returns its index. Its samples start as "the end": discount 0, y = 0.
 int theory_add_pair(theory_problem *problem, int state, int action, double weight);
@@ -97,16 +118,23 @@ void theory_set_sample(theory_problem *problem, int pair, int sample, int next_s
 int theory_add_transition(theory_problem *problem, int state, int action, double weight,
                           int next_state, int next_action, double discount, const double *y);
 
+// Opens a table over `states` states in a cycle: i leads to i + 1 and gives feature i, discounted by
+// gamma; the last one leads to the first, or to the end where `ends`. Each pair has the same weight.
+void theory_open_cycle(theory_report *report, int states, bool ends, double gamma, double eta,
+                       double weight, theory_problem *problem);
+void theory_add_cycle(theory_problem *problem, bool ends, double gamma, double weight);
+
+// Evaluates x at `rows` states: (rows, actions) under the reward weights rho, or, where rho is NULL,
+// (rows, actions, features).
+void theory_evaluate(theory_problem *problem, const float *rho, const float *states, int rows,
+                     float *out);
+
 // Returns the loss, and leaves the gradient in the graph.
 double theory_loss(theory_problem *problem);
 
-// One expected update: theta -= alpha * gradient, through the library's SGD. Returns the loss
-// before.
+// One expected update: theta -= alpha * gradient for x and, at h_rate alpha, for h, both gradients
+// taken before. Returns the loss before.
 double theory_step(theory_problem *problem, double alpha);
-
-// The same for a table, with its numbers carried in double (`master`, in the table's order) and the
-// graph alone in float: for runs whose single steps are smaller than the spacing of floats.
-double theory_step_master(theory_problem *problem, double alpha, double *master);
 
 // x(s, a, f) of the table.
 double theory_get(const theory_problem *problem, int state, int action, int feature);
@@ -131,10 +159,11 @@ void theory_fixed_point(theory_report *report);
 // largest. The numbers are those of a linear solve in double, which the tests repeat.
 typedef struct theory_distance {
     const char *name;
+    enum fgsf_gradient_kind kind;
     double n; // samples per update; INFINITY for split
     double largest, rms;
 } theory_distance;
-#define THEORY_DISTANCES 4
+#define THEORY_DISTANCES 7
 extern const theory_distance theory_distances[THEORY_DISTANCES];
 
 // The largest and the root mean square entry of psi itself with slip 0.1.

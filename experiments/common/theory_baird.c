@@ -23,8 +23,10 @@ static void write_input(float *input, int state) {
     input[WEIGHTS - 1] = state < 6 ? 1.0f : 2.0f;
 }
 
-static void open_baird(theory_report *report, double eta, int columns, theory_problem *p) {
+static void open_baird(theory_report *report, enum fgsf_gradient_kind kind, double eta, int columns,
+                       theory_problem *p) {
     fgsf_bellman_params params = theory_table(WEIGHTS, 1, columns, STATES);
+    params.kind = kind;
     params.grad_mix = eta;
     theory_problem_open(report, &params, p);
     for (int s = 0; s < STATES && report->status == FGSF_OK; s++) {
@@ -35,6 +37,7 @@ static void open_baird(theory_report *report, double eta, int columns, theory_pr
     for (int i = 0; i < columns * WEIGHTS; i++) {
         theory_set(p, i % WEIGHTS, 0, i / WEIGHTS, START[i % WEIGHTS]);
     }
+    theory_keep_double(p);
 }
 
 static double norm(const theory_problem *p, int column) {
@@ -48,103 +51,96 @@ static double mean_square(theory_problem *p) {
     return 2.0 * theory_loss(p) / p->params.shape.features;
 }
 
-// What a run over sweeps found.
-typedef struct run {
+#define MARKS 6
+static const int SWEEPS[MARKS] = {0, 1, 10, 100, 1000, 10000};
+
+// Norm of the weights, then mean delta^2, after that many sweeps, from the same updates in double; 0
+// where they are not compared.
+typedef double expected[2][MARKS];
+static const expected SEMI = {{10.344080, 10.366396, 10.609470, 16.826342, 436.856, 1.0727e12},
+                              {67.591543, 67.947416, 71.232196, 113.68950, 9676.56, 4.744e22}};
+static const expected FULL = {{10.344080, 10.279264, 9.798006, 8.779730, 8.760903, 8.760345},
+                              {67.591543, 64.604281, 43.011224, 0.735896, 5.4417e-5, 5.4185e-5}};
+static const expected HALF = {{10.344080, 0, 0, 9.989374296, 10.67455752, 9.932170598},
+                              {67.591543, 0, 0, 9.291530376, 1.183461651e-3, 7.330637416e-4}};
+static const expected CORRECTED = {
+    {10.344080, 10.36639643, 10.537708, 9.644789054, 8.763260671, 8.760654342},
+    {67.591543, 67.94741583, 68.6794884, 1.684561563, 7.63877648e-5, 5.431403173e-5}};
+static const expected GTD2 = {
+    {10.344080, 10.34408043, 10.30446565, 8.857251488, 8.760960349, 8.760361148},
+    {67.591543, 67.59154286, 65.76272643, 3.751508863, 1.721717503e-4, 5.419205957e-5}};
+static const expected LATE = {
+    {10.344080, 10.36639643, 10.60191498, 15.18413508, 11.76671028, 777.5977853},
+    {67.591543, 67.94741583, 70.96294283, 76.97372695, 140.7248502, 15342.2524}};
+
+static const struct run {
+    const char *name;
+    enum fgsf_gradient_kind kind;
+    double eta, h_rate;
+    const expected *expected;
+    double tolerance; // of the norm, relative; 1e-3 for mean delta^2
+    double bound;     // of mean delta^2 in the end, which is below it, or above where it diverges
+} RUNS[] = {
+    {"semi", FGSF_SEMI, 0.0, 0.0, &SEMI, 1e-3, 1e20},
+    {"full", FGSF_FULL, 1.0, 0.0, &FULL, 1e-5, 1e-4},
+    {"eta 0.5", FGSF_MIX, 0.5, 0.0, &HALF, 1e-4, 1e-3},
+    {"corrected", FGSF_CORRECTED, 1.0, 1.0, &CORRECTED, 1e-5, 1e-4},
+    {"gtd2", FGSF_GTD2, 1.0, 1.0, &GTD2, 1e-5, 1e-4},
+    {"control: corrected, h_rate 0.1", FGSF_CORRECTED, 1.0, 0.1, &LATE, 1e-3, 1e4},
+};
+
+// What the sweeps of a run found.
+typedef struct found {
     double largest_norm, largest_rise, column_difference;
-} run;
+} found;
 
-static void watch(theory_problem *p, double *previous, run *r) {
-    double size = norm(p, 0), loss = p->loss;
-    r->largest_norm = fmax(r->largest_norm, size);
-    if (*previous > 0.0) r->largest_rise = fmax(r->largest_rise, loss / *previous - 1.0);
-    *previous = loss;
-    for (int c = 1; c < p->params.shape.features; c++) {
-        r->column_difference = fmax(r->column_difference, fabs(norm(p, c) / size - 1.0));
-    }
-}
-
-static void sweep(theory_problem *p, double alpha, int from, int to, const char *series,
-                  double *master, double *previous, run *r) {
+static void sweep(theory_problem *p, const char *series, int from, int to, found *f) {
     for (int k = from; k < to; k++) {
-        if (series && theory_is_plotted(k)) theory_point(p->report, series, k, norm(p, 0));
-
-        theory_step_master(p, alpha, master);
-        watch(p, previous, r);
+        double before = p->loss, size = norm(p, 0);
+        f->largest_norm = fmax(f->largest_norm, size);
+        if (series && theory_is_plotted(k)) theory_point(p->report, series, k, size);
+        double loss = theory_step(p, ALPHA);
+        if (k > 0) f->largest_rise = fmax(f->largest_rise, loss / before - 1.0);
+        for (int c = 1; c < COLUMNS; c++) {
+            f->column_difference = fmax(f->column_difference, fabs(norm(p, c) / norm(p, 0) - 1.0));
+        }
     }
 }
 
-static void start_master(const theory_problem *p, double *master) {
-    for (int i = 0; i < p->params.shape.features * WEIGHTS; i++) master[i] = START[i % WEIGHTS];
-}
-
-static const int SWEEPS[6] = {0, 1, 10, 100, 1000, 10000};
-static const double SEMI[6][2] = {{10.344080, 67.591543}, {10.366396, 67.947416},
-                                  {10.609470, 71.232196}, {16.826342, 113.68950},
-                                  {436.856, 9676.56},     {1.0727e12, 4.744e22}};
-static const double FULL[6][2] = {{10.344080, 67.591543}, {10.279264, 64.604281},
-                                  {9.798006, 43.011224},  {8.779730, 0.735896},
-                                  {8.760903, 5.4417e-5},  {8.760345, 5.4185e-5}};
-
-static void semi_table(theory_report *report) {
+static void report_run(theory_report *report, const struct run *r) {
     theory_problem p;
-    double master[COLUMNS * WEIGHTS], previous = 0.0, norms[2] = {0};
-    run r = {0};
-    open_baird(report, 0.0, COLUMNS, &p);
-    start_master(&p, master);
-    for (int i = 0; i < 6; i++) {
-        double relative = SWEEPS[i] > 1000 ? 1e-2 : 1e-3;
-        sweep(&p, ALPHA, i ? SWEEPS[i - 1] : 0, SWEEPS[i], "semi-gradient", master, &previous, &r);
-        theory_equal(report, SEMI[i][0], norm(&p, 0), relative * SEMI[i][0],
-                     "T5: semi, norm of w after %d sweeps", SWEEPS[i]);
-        theory_equal(report, SEMI[i][1], mean_square(&p), relative * SEMI[i][1],
-                     "T5: semi, mean delta^2 after %d sweeps", SWEEPS[i]);
+    found f = {0};
+    open_baird(report, r->kind, r->eta, COLUMNS, &p);
+    p.h_rate = r->h_rate;
+    double square = 0.0, start = mean_square(&p);
+    for (int i = 0; i < MARKS; i++) {
+        double size = (*r->expected)[0][i], error = (*r->expected)[1][i];
+        sweep(&p, r->name, i ? SWEEPS[i - 1] : 0, SWEEPS[i], &f);
+        square = mean_square(&p);
+        if (size == 0.0) continue;
+        theory_equal(report, size, norm(&p, 0), r->tolerance * size,
+                     "T5 %s: norm of w after %d sweeps", r->name, SWEEPS[i]);
+        theory_equal(report, error, square, 1e-3 * error, "T5 %s: mean delta^2 after %d sweeps",
+                     r->name, SWEEPS[i]);
     }
-    theory_at_most(report, 1e-5, r.column_difference,
-                   "T5: semi, the three feature columns differ by (relative)");
-    norms[0] = norm(&p, 0);
-    sweep(&p, ALPHA, 0, 1000, NULL, master, &previous, &r);
-    norms[1] = norm(&p, 0);
-    double growth = pow(norms[1] / norms[0], 1e-3);
-    theory_equal(report, 1.0023925046, growth, 1e-6, "T5: semi, growth per sweep in the long run");
-    theory_equal(report, 0.23925, (growth - 1.0) / ALPHA, 1e-4, "T5: semi, unstable eigenvalue");
-    theory_problem_close(&p);
-}
-
-static void full_table(theory_report *report) {
-    theory_problem p;
-    double master[COLUMNS * WEIGHTS], previous = 0.0;
-    open_baird(report, 1.0, COLUMNS, &p);
-    start_master(&p, master);
-    run r = {.largest_norm = norm(&p, 0)};
-    for (int i = 0; i < 6; i++) {
-        sweep(&p, ALPHA, i ? SWEEPS[i - 1] : 0, SWEEPS[i], "full gradient", master, &previous, &r);
-        theory_equal(report, FULL[i][0], norm(&p, 0), 1e-4, "T5: full, norm of w after %d sweeps",
-                     SWEEPS[i]);
-        theory_equal(report, FULL[i][1], mean_square(&p), 1e-3 * FULL[i][1],
-                     "T5: full, mean delta^2 after %d sweeps", SWEEPS[i]);
+    if (r->bound < start) {
+        theory_at_most(report, r->bound, square, "T5 %s: settles, mean delta^2", r->name);
+    } else {
+        theory_at_least(report, r->bound, square, "T5 %s: diverges, mean delta^2", r->name);
     }
-    theory_at_most(report, 1e-6, r.largest_rise, "T5: full, largest relative rise of mean delta^2");
-    theory_at_most(report, 10.345, r.largest_norm, "T5: full, largest norm of w");
-    theory_at_most(report, 1e-5, r.column_difference,
-                   "T5: full, the three feature columns differ by (relative)");
-    theory_problem_close(&p);
-}
-
-// Half-way between the two: here it settles, but slower and farther out than the full gradient.
-static void half_table(theory_report *report) {
-    const double expected[3][2] = {
-        {9.989374296, 9.291530376}, {10.67455752, 1.183461651e-3}, {9.932170598, 7.330637416e-4}};
-    theory_problem p;
-    double master[COLUMNS * WEIGHTS], previous = 0.0;
-    run r = {0};
-    open_baird(report, 0.5, COLUMNS, &p);
-    start_master(&p, master);
-    for (int i = 3; i < 6; i++) {
-        sweep(&p, ALPHA, i > 3 ? SWEEPS[i - 1] : 0, SWEEPS[i], "eta = 0.5", master, &previous, &r);
-        theory_equal(report, expected[i - 3][0], norm(&p, 0), 1e-3,
-                     "T5: eta 0.5, norm of w after %d sweeps", SWEEPS[i]);
-        theory_equal(report, expected[i - 3][1], mean_square(&p), 1e-3 * expected[i - 3][1],
-                     "T5: eta 0.5, mean delta^2 after %d sweeps", SWEEPS[i]);
+    theory_at_most(report, 1e-5, f.column_difference,
+                   "T5 %s: the three feature columns differ by (relative)", r->name);
+    if (r->kind == FGSF_FULL) {
+        theory_at_most(report, 1e-6, f.largest_rise,
+                       "T5 full: largest relative rise of mean delta^2");
+        theory_at_most(report, 10.345, f.largest_norm, "T5 full: largest norm of w");
+    }
+    if (r->kind == FGSF_SEMI) {
+        double before = norm(&p, 0);
+        sweep(&p, NULL, 0, 1000, &f);
+        double growth = pow(norm(&p, 0) / before, 1e-3);
+        theory_equal(report, 1.0023925046, growth, 1e-6, "T5 semi: growth per sweep in the end");
+        theory_equal(report, 0.23925, (growth - 1.0) / ALPHA, 1e-4, "T5 semi: unstable eigenvalue");
     }
     theory_problem_close(&p);
 }
@@ -154,7 +150,7 @@ static void half_table(theory_report *report) {
 static void full_curvature(theory_report *report) {
     theory_problem p;
     double e[WEIGHTS] = {0};
-    open_baird(report, 1.0, WEIGHTS, &p);
+    open_baird(report, FGSF_FULL, 1.0, WEIGHTS, &p);
     theory_curvature(&p, e);
     theory_problem_close(&p);
     theory_equal(report, 2.234762, e[7], 1e-5, "T5: full, largest curvature");
@@ -176,10 +172,8 @@ static void full_steps(theory_report *report) {
     };
     for (int i = 0; i < 3; i++) {
         theory_problem p;
-        double master[WEIGHTS] = {0};
-        open_baird(report, 1.0, 1, &p);
-        start_master(&p, master);
-        for (int k = 0; k < cases[i].sweeps; k++) theory_step_master(&p, cases[i].alpha, master);
+        open_baird(report, FGSF_FULL, 1.0, 1, &p);
+        for (int k = 0; k < cases[i].sweeps; k++) theory_step(&p, cases[i].alpha);
         theory_equal(report, cases[i].square, mean_square(&p), cases[i].tolerance * cases[i].square,
                      "%s, mean delta^2 after %d sweeps", cases[i].what, cases[i].sweeps);
         theory_problem_close(&p);
@@ -264,9 +258,7 @@ static void sampled_rows(theory_report *report) {
 }
 
 void theory_baird(theory_report *report) {
-    semi_table(report);
-    full_table(report);
-    half_table(report);
+    for (size_t i = 0; i < sizeof RUNS / sizeof *RUNS; i++) report_run(report, &RUNS[i]);
     full_curvature(report);
     full_steps(report);
     sampled_rows(report);

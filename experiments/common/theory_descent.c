@@ -30,14 +30,8 @@ static descent follow(theory_problem *p, double alpha, int steps) {
 }
 
 static descent ring_descent(theory_report *report, double alpha, int steps) {
-    fgsf_bellman_params params = theory_table(4, 1, 4, 4);
     theory_problem p;
-    theory_problem_open(report, &params, &p);
-    for (int i = 0; i < 4; i++) {
-        double y[4] = {0};
-        y[i] = 1.0;
-        theory_add_transition(&p, i, 0, 0.25, (i + 1) % 4, 0, GAMMA, y);
-    }
+    theory_open_cycle(report, 4, false, GAMMA, 1.0, 0.25, &p);
     descent d = follow(&p, alpha, steps);
     theory_problem_close(&p);
     return d;
@@ -75,7 +69,7 @@ static void frozen_policies(theory_report *report) {
     theory_problem p;
     theory_problem_open(report, &params, &p);
     fgsf_rng rng = fgsf_rng_make(3, FGSF_STREAM_ENV);
-    if (report->status == FGSF_OK) fgsf_network_init(p.net, FGSF_NORMAL_FAN_IN, &rng);
+    if (report->status == FGSF_OK) fgsf_network_init(p.nets[0], FGSF_NORMAL_FAN_IN, &rng);
     int greedy[STATES];
     for (int s = 0; s < STATES; s++) {
         double best = -INFINITY;
@@ -120,17 +114,9 @@ static void open_tie(theory_report *report, int features, double start, double s
 
 // Chooses the next action by its value under rho = (1, 1), the first one at a tie.
 static int choose_action(theory_problem *p) {
-    theory_report *report = p->report;
     const float rho[2] = {1.0f, 1.0f};
     float q[2] = {0};
-    fgsf_gpe *gpe = NULL;
-    if (report->status == FGSF_OK) {
-        report->status = fgsf_gpe_create(report->device, &p->params.shape, 1, &gpe);
-    }
-    if (report->status == FGSF_OK) {
-        report->status = fgsf_gpe_run(gpe, p->net, rho, 1, p->s_next, 1, q);
-    }
-    fgsf_gpe_free(gpe);
+    theory_evaluate(p, rho, p->s_next, 1, q);
     if (p->a_next) p->a_next[0] = q[1] > q[0];
     return q[1] > q[0];
 }

@@ -29,12 +29,15 @@ static bool is_goal(const fgsf_four_rooms *m, int cell) {
 #define MAX_CELLS 1024
 
 const theory_distance theory_distances[THEORY_DISTANCES] = {
-    {"full, N = 1", 1.0, 0.501069772386, 0.144903486037},
-    {"full, N = 5", 5.0, 0.220613677297, 0.070378535001},
-    {"full, N = 20", 20.0, 0.0800113814851, 0.0253489728084},
-    {"split", INFINITY, 0.0, 0.0},
+    {"semi", FGSF_SEMI, 1.0, 0.0, 0.0},
+    {"full, N = 1", FGSF_FULL, 1.0, 0.501069772386, 0.144903486037},
+    {"full, N = 5", FGSF_FULL, 5.0, 0.220613677297, 0.070378535001},
+    {"full, N = 20", FGSF_FULL, 20.0, 0.0800113814851, 0.0253489728084},
+    {"split", FGSF_FULL, INFINITY, 0.0, 0.0},
+    {"corrected, exact h", FGSF_CORRECTED, 1.0, 0.0, 0.0},
+    {"gtd2, exact h", FGSF_GTD2, 1.0, 0.0, 0.0},
 };
-const theory_distance theory_psi_size = {"psi", INFINITY, 1.06426725191, 0.452695895739};
+const theory_distance theory_psi_size = {"psi", FGSF_SEMI, INFINITY, 1.06426725191, 0.452695895739};
 
 void theory_shortest_way(const fgsf_four_rooms *m, int *policy) {
     bool changed = true;
@@ -60,16 +63,14 @@ void theory_shortest_way(const fgsf_four_rooms *m, int *policy) {
 
 static void solve_exactly(theory_report *report, rooms *r) {
     size_t pairs = (size_t)r->cells * ACTIONS;
-    double *P = calloc(pairs * (size_t)r->cells, sizeof *P);
-    double *y = calloc(pairs * (size_t)r->features, sizeof *y);
-    double *policy = calloc(pairs, sizeof *policy);
-    if (P && y && policy) {
+    double *P = theory_zeros(report, pairs * (size_t)r->cells, sizeof *P);
+    double *y = theory_zeros(report, pairs * (size_t)r->features, sizeof *y);
+    double *policy = theory_zeros(report, pairs, sizeof *policy);
+    if (report->status == FGSF_OK) {
         for (int c = 0; c < r->cells; c++) policy[c * ACTIONS + r->policy[c]] = 1.0;
         fgsf_four_rooms_tabular(&r->model, 0, P, y);
         report->status =
             fgsf_four_rooms_evaluate(r->cells, P, y, r->features, policy, GAMMA, r->psi);
-    } else {
-        report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: out of memory");
     }
     free(P);
     free(y);
@@ -78,18 +79,15 @@ static void solve_exactly(theory_report *report, rooms *r) {
 
 static void open_rooms(theory_report *report, double slip, rooms *r) {
     *r = (rooms){0};
-    if (report->status == FGSF_OK) report->status = fgsf_four_rooms_load("", &r->model);
+    THEORY_TRY(report, fgsf_four_rooms_load("", &r->model));
     if (report->status != FGSF_OK) return;
     r->model.slip = slip;
     r->cells = r->model.num_cells;
     r->features = r->model.num_features;
     r->size = r->cells * r->features;
-    r->policy = calloc((size_t)r->cells, sizeof *r->policy);
-    r->psi = calloc((size_t)r->size * ACTIONS, sizeof *r->psi);
-    if (!r->policy || !r->psi || r->cells > MAX_CELLS) {
-        report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: no room for %d cells", r->cells);
-        return;
-    }
+    r->policy = theory_zeros(report, MAX_CELLS, sizeof *r->policy);
+    r->psi = theory_zeros(report, (size_t)r->size * ACTIONS, sizeof *r->psi);
+    if (report->status != FGSF_OK) return;
     theory_shortest_way(&r->model, r->policy);
     solve_exactly(report, r);
 }
@@ -108,15 +106,24 @@ static int policy_outcomes(const rooms *r, int cell, fgsf_four_rooms_outcome o[A
 
 // Writes outcome `o` as sample i of a pair.
 static void set_outcome(theory_problem *p, int pair, int i, const fgsf_four_rooms_outcome *o) {
-    double y[16] = {0};
+    double y[THEORY_MAX_FEATURES] = {0};
     if (o->kind > 0) y[o->kind - 1] = 1.0;
     theory_set_sample(p, pair, i, o->cell, 0, o->terminal ? 0.0 : GAMMA, y);
 }
 
 // The expected update of N samples that serve error and gradient alike needs no more than pairs of
 // outcomes: the error's sample and the gradient's are the same one with probability 1/N, else
-// independent. N = INFINITY is the expectation of `split`. The graph is the split one with 1 + 1.
-static void add_product_law(theory_problem *p, const rooms *r, double n) {
+// independent. N = INFINITY is the expectation of `split`. The graph is the split one with 1 + 1, or,
+// for N = 1, that of a single sample.
+static void open_law(theory_report *report, const rooms *r, enum fgsf_gradient_kind kind, double n,
+                     theory_problem *p) {
+    fgsf_bellman_params params =
+        theory_table(r->cells, 1, r->features, r->cells * ACTIONS * ACTIONS);
+    params.kind = kind;
+    params.samples = n == 1.0 ? 1 : 2;
+    params.estimator = n == 1.0 ? FGSF_SHARED : FGSF_SPLIT;
+    params.split = 1;
+    theory_problem_open(report, &params, p);
     for (int cell = 0; cell < r->cells; cell++) {
         fgsf_four_rooms_outcome o[ACTIONS];
         int count = policy_outcomes(r, cell, o);
@@ -127,7 +134,7 @@ static void add_product_law(theory_problem *p, const rooms *r, double n) {
             if (law == 0.0) continue;
             int pair = theory_add_pair(p, cell, 0, law);
             set_outcome(p, pair, 0, e);
-            set_outcome(p, pair, 1, g);
+            if (p->params.samples > 1) set_outcome(p, pair, 1, g);
         }
     }
 }
@@ -156,25 +163,14 @@ static void add_multisets(theory_problem *p, const rooms *r, int cell, int fixed
     }
 }
 
-static fgsf_bellman_params product_params(const rooms *r) {
-    fgsf_bellman_params params =
-        theory_table(r->cells, 1, r->features, r->cells * ACTIONS * ACTIONS);
-    params.samples = 2;
-    params.estimator = FGSF_SPLIT;
-    params.split = 1;
-    return params;
-}
-
 // Compares the two ways to write the expectation, at random parameters.
 static void check_law(theory_report *report, const rooms *r, int n) {
-    fgsf_bellman_params params = product_params(r);
+    // 56 multisets of 5 out of 4
+    fgsf_bellman_params params = theory_table(r->cells, 1, r->features, r->cells * 56);
     theory_problem two, many;
-    theory_problem_open(report, &params, &two);
-    params = theory_table(r->cells, 1, r->features,
-                          r->cells * 56); // 56 multisets of 5 out of 4
     params.samples = n;
+    open_law(report, r, FGSF_FULL, n, &two);
     theory_problem_open(report, &params, &many);
-    add_product_law(&two, r, n);
     for (int cell = 0; cell < r->cells && report->status == FGSF_OK; cell++) {
         int counts[ACTIONS] = {0};
         add_multisets(&many, r, cell, 0, n, counts);
@@ -182,8 +178,8 @@ static void check_law(theory_report *report, const rooms *r, int n) {
     double largest = 0.0, difference = 0.0;
     if (report->status == FGSF_OK) {
         fgsf_rng rng = fgsf_rng_make(5, FGSF_STREAM_INIT), same = rng;
-        fgsf_network_init(two.net, FGSF_UNIFORM_FAN_IN, &rng);
-        fgsf_network_init(many.net, FGSF_UNIFORM_FAN_IN, &same);
+        fgsf_network_init(two.nets[0], FGSF_UNIFORM_FAN_IN, &rng);
+        fgsf_network_init(many.nets[0], FGSF_UNIFORM_FAN_IN, &same);
         theory_loss(&two);
         theory_loss(&many);
     }
@@ -221,11 +217,23 @@ static distance measure(const theory_problem *p, const rooms *r) {
     return d;
 }
 
+// Makes h the exact mean of delta in every cell: the weights of a cell add up to 1, so one step of
+// rate 1 on h's own loss, which the graph gives, ends at its minimum.
+static void solve_error(theory_problem *p) {
+    if (p->num_nets < 2) return;
+    theory_loss(p);
+    float *h = fgsf_network_edit(p->nets[1]);
+    const float *gradient = fgsf_bellman_error_gradient(p->bellman);
+    size_t size = fgsf_network_num_parameters(&p->params.shape);
+    for (size_t i = 0; i < size && p->report->status == FGSF_OK; i++) h[i] -= gradient[i];
+}
+
 // The graph's gradient at x, in double.
 static void gradient_at(theory_problem *p, const double *x, double *g, int size) {
     if (p->report->status != FGSF_OK) return;
-    float *theta = fgsf_network_edit(p->net);
+    float *theta = fgsf_network_edit(p->nets[0]);
     for (int i = 0; i < size; i++) theta[i] = (float)x[i];
+    solve_error(p);
     theory_loss(p);
     for (int i = 0; i < size; i++) g[i] = fgsf_bellman_gradient(p->bellman)[i];
 }
@@ -239,8 +247,7 @@ static double dot(const double *a, const double *b, int size) {
 // Conjugate gradients from x, `steps` long: the gradient is affine, so without y it is the Hessian
 // times its argument.
 static void descend(theory_problem *p, const float *no_y, double *x, int steps, int size) {
-    double *work = calloc(3 * (size_t)size, sizeof *work);
-    if (!work) p->report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: out of memory");
+    double *work = theory_zeros(p->report, 3 * (size_t)size, sizeof *work);
     double *g = work, *direction = work + size, *product = work + 2 * size;
     if (work) gradient_at(p, x, g, size);
     for (int i = 0; i < size && work; i++) direction[i] = -g[i];
@@ -260,49 +267,31 @@ static void descend(theory_problem *p, const float *no_y, double *x, int steps, 
     free(work);
 }
 
-static void report_distance(const theory_problem *p, const rooms *r, const char *name,
-                            distance expected) {
-    if (p->report->status != FGSF_OK) return;
-    distance d = measure(p, r);
-    theory_equal(p->report, expected.largest, d.largest, 1e-4,
-                 "%s, slip %g, largest distance from psi", name, r->model.slip);
-    theory_equal(p->report, expected.rms, d.rms, 1e-4, "%s, slip %g, root mean square distance",
-                 name, r->model.slip);
-}
-
-static void full_gradient(theory_report *report, const rooms *r, const theory_distance *m) {
-    fgsf_bellman_params params = product_params(r);
+// Where a method ends: by conjugate gradients, for these gradients are of a quadratic function; the
+// semi-gradient is not and takes its steps.
+static void find_end(theory_report *report, const rooms *r, const theory_distance *m) {
     theory_problem p;
-    theory_problem_open(report, &params, &p);
-    add_product_law(&p, r, m->n);
-    double *x = calloc(2 * (size_t)r->size, sizeof *x);
-    float *no_y = calloc((size_t)(params.max_pairs * 2 * r->features), sizeof *no_y);
-    if (!x || !no_y) report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: out of memory");
-    // A restart removes the rounding that the recursion of the gradient has gathered.
-    for (int restart = 0; restart < 2; restart++) descend(&p, no_y, x, 120, r->size);
-    if (x) gradient_at(&p, x, x + r->size, r->size); // leaves x in the network
-    bool slips = r->model.slip > 0.0; // without slip, one outcome: every method is exact
-    distance expected = {slips ? m->largest : 0.0, slips ? m->rms : 0.0};
-    report_distance(&p, r, m->name, expected);
+    open_law(report, r, m->kind, m->n, &p);
+    double *x = theory_zeros(report, 2 * (size_t)r->size, sizeof *x);
+    float *no_y = theory_zeros(
+        report, (size_t)(p.params.max_pairs * p.params.samples * r->features), sizeof *no_y);
+    if (m->kind == FGSF_SEMI) {
+        for (int k = 0; k < 400; k++) theory_step(&p, 1.0); // 0.95^400 = 1e-9
+    } else if (report->status == FGSF_OK) {
+        // A restart removes the rounding that the recursion of the gradient has gathered.
+        for (int restart = 0; restart < 2; restart++) descend(&p, no_y, x, 120, r->size);
+        gradient_at(&p, x, x + r->size, r->size); // leaves x in the network
+    }
+    if (report->status == FGSF_OK) {
+        distance d = measure(&p, r);
+        bool slips = r->model.slip > 0.0; // without slip, one outcome: every method is exact
+        theory_equal(report, slips ? m->largest : 0.0, d.largest, 1e-4,
+                     "%s, slip %g, largest distance from psi", m->name, r->model.slip);
+        theory_equal(report, slips ? m->rms : 0.0, d.rms, 1e-4,
+                     "%s, slip %g, root mean square distance", m->name, r->model.slip);
+    }
     free(x);
     free(no_y);
-    theory_problem_close(&p);
-}
-
-static void semi_gradient(theory_report *report, const rooms *r) {
-    fgsf_bellman_params params = theory_table(r->cells, 1, r->features, r->cells * ACTIONS);
-    params.grad_mix = 0.0;
-    theory_problem p;
-    theory_problem_open(report, &params, &p);
-    for (int cell = 0; cell < r->cells; cell++) {
-        fgsf_four_rooms_outcome o[ACTIONS];
-        int count = policy_outcomes(r, cell, o);
-        for (int i = 0; i < count; i++) {
-            set_outcome(&p, theory_add_pair(&p, cell, 0, o[i].probability), 0, &o[i]);
-        }
-    }
-    for (int k = 0; k < 400; k++) theory_step(&p, 1.0); // 0.95^400 = 1e-9
-    report_distance(&p, r, "semi", (distance){0});
     theory_problem_close(&p);
 }
 
@@ -319,8 +308,7 @@ void theory_fixed_point(theory_report *report) {
             check_law(report, &r, 2);
             check_law(report, &r, 5);
         }
-        semi_gradient(report, &r);
-        for (int i = 0; i < THEORY_DISTANCES; i++) full_gradient(report, &r, &theory_distances[i]);
+        for (int i = 0; i < THEORY_DISTANCES; i++) find_end(report, &r, &theory_distances[i]);
         close_rooms(&r);
     }
 }

@@ -16,6 +16,7 @@
 #define POLICIES 3
 #define GAMMA 0.9
 #define ROWS (PROBLEMS * STATES)
+#define SCORES ((size_t)POLICIES * ROWS * ACTIONS)
 
 static const double QUERY[FEATURES] = {0.5, 0.3, -0.4};
 
@@ -112,19 +113,10 @@ static void perturb(theory_problem *p, double eps, fgsf_rng *rng) {
 
 // The library's values of policy j under the query: q (ROWS, ACTIONS).
 static void score(theory_problem *p, float *q) {
-    theory_report *report = p->report;
-    float *states = calloc((size_t)ROWS * ROWS, sizeof *states);
+    float *states = theory_zeros(p->report, (size_t)ROWS * ROWS, sizeof *states);
     const float rho[FEATURES] = {(float)QUERY[0], (float)QUERY[1], (float)QUERY[2]};
-    fgsf_gpe *gpe = NULL;
-    if (!states) report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: out of memory");
     for (int i = 0; i < ROWS && states; i++) states[i * ROWS + i] = 1.0f;
-    if (report->status == FGSF_OK) {
-        report->status = fgsf_gpe_create(report->device, &p->params.shape, ROWS, &gpe);
-    }
-    if (report->status == FGSF_OK) {
-        report->status = fgsf_gpe_run(gpe, p->net, rho, 1, states, ROWS, q);
-    }
-    fgsf_gpe_free(gpe);
+    theory_evaluate(p, rho, states, ROWS, q);
     free(states);
 }
 
@@ -210,10 +202,9 @@ static void report_comparisons(theory_report *report, const comparison *exact,
 }
 
 void theory_gpi(theory_report *report) {
-    problem *problems = calloc(PROBLEMS, sizeof *problems);
-    float *scores = calloc(2 * (size_t)POLICIES * ROWS * ACTIONS, sizeof *scores);
-    if (!problems || !scores) report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: out of memory");
-    float *noisy_scores = scores ? scores + POLICIES * ROWS * ACTIONS : NULL;
+    problem *problems = theory_zeros(report, PROBLEMS, sizeof *problems);
+    float *scores[2];
+    for (int i = 0; i < 2; i++) scores[i] = theory_zeros(report, SCORES, sizeof *scores[i]);
     fgsf_rng rng = fgsf_rng_make(6, FGSF_STREAM_ENV);
     for (int k = 0; k < PROBLEMS && report->status == FGSF_OK; k++) {
         draw_problem(&problems[k], &rng);
@@ -222,16 +213,17 @@ void theory_gpi(theory_report *report) {
     for (int j = 0; j < POLICIES && report->status == FGSF_OK; j++) {
         theory_problem p;
         learn_policy(report, problems, j, &p);
-        score(&p, scores + j * ROWS * ACTIONS);
+        score(&p, scores[0] + j * ROWS * ACTIONS);
         perturb(&p, 0.05, &rng);
-        score(&p, noisy_scores + j * ROWS * ACTIONS);
+        score(&p, scores[1] + j * ROWS * ACTIONS);
         theory_problem_close(&p);
     }
     if (report->status == FGSF_OK) {
-        comparison exact = compare(problems, scores, 0.0);
-        comparison noisy = compare(problems, noisy_scores, 0.05);
+        comparison exact = compare(problems, scores[0], 0.0);
+        comparison noisy = compare(problems, scores[1], 0.05);
         report_comparisons(report, &exact, &noisy);
     }
     free(problems);
-    free(scores);
+    free(scores[0]);
+    free(scores[1]);
 }

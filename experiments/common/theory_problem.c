@@ -15,27 +15,25 @@ fgsf_bellman_params theory_table(int states, int actions, int features, int pair
     return params;
 }
 
-static bool allocate(theory_problem *p) {
-    size_t pairs = (size_t)p->params.max_pairs, next = pairs * (size_t)p->params.samples;
-    size_t input = (size_t)p->params.shape.input, features = (size_t)p->params.shape.features;
-    p->s = calloc(pairs * input, sizeof *p->s);
-    p->s_next = calloc(next * input, sizeof *p->s_next);
-    p->y = calloc(next * features, sizeof *p->y);
-    p->discount = calloc(next, sizeof *p->discount);
-    p->weight = calloc(pairs, sizeof *p->weight);
-    p->a = calloc(pairs, sizeof *p->a);
-    p->a_next = calloc(next, sizeof *p->a_next);
-    return p->s && p->s_next && p->y && p->discount && p->weight && p->a && p->a_next;
+void *theory_zeros(theory_report *report, size_t count, size_t size) {
+    void *array = calloc(count, size);
+    if (!array) report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: out of memory");
+    return array;
 }
 
 void theory_problem_open(theory_report *report, const fgsf_bellman_params *params,
                          theory_problem *p) {
-    *p = (theory_problem){.report = report, .params = *params};
+    *p = (theory_problem){.report = report, .params = *params, .h_rate = 1.0};
     if (report->status != FGSF_OK) return;
-    if (!allocate(p)) {
-        report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: out of memory");
-        return;
-    }
+    size_t pairs = (size_t)params->max_pairs, next = pairs * (size_t)params->samples;
+    size_t input = (size_t)params->shape.input, features = (size_t)params->shape.features;
+    p->s = theory_zeros(report, pairs * input, sizeof *p->s);
+    p->s_next = theory_zeros(report, next * input, sizeof *p->s_next);
+    p->y = theory_zeros(report, next * features, sizeof *p->y);
+    p->discount = theory_zeros(report, next, sizeof *p->discount);
+    p->weight = theory_zeros(report, pairs, sizeof *p->weight);
+    p->a = theory_zeros(report, pairs, sizeof *p->a);
+    p->a_next = theory_zeros(report, next, sizeof *p->a_next);
     p->batch = (fgsf_batch){.s = p->s,
                             .a = p->a,
                             .y = p->y,
@@ -43,28 +41,43 @@ void theory_problem_open(theory_report *report, const fgsf_bellman_params *param
                             .a_next = p->a_next,
                             .discount = p->discount,
                             .weight = p->weight};
-    fgsf_optimizer_params sgd = fgsf_optimizer_default_params();
-    sgd.kind = FGSF_SGD;
-    report->status = fgsf_network_create(&params->shape, &p->net);
-    if (report->status == FGSF_OK) {
-        report->status = fgsf_bellman_create(report->device, params, &p->bellman);
+    p->num_nets = fgsf_gradient_needs(params->kind).error_network ? 2 : 1;
+    for (int i = 0; i < p->num_nets; i++) {
+        THEORY_TRY(report, fgsf_network_create(&params->shape, &p->nets[i]));
     }
-    if (report->status == FGSF_OK) {
-        report->status = fgsf_optimizer_create(&sgd, p->net, &p->optimizer);
+    THEORY_TRY(report, fgsf_bellman_create(report->device, params, &p->bellman));
+    theory_use_steps(p, FGSF_SGD);
+}
+
+void theory_use_steps(theory_problem *p, enum fgsf_opt_kind kind) {
+    fgsf_optimizer_params params = fgsf_optimizer_default_params();
+    params.kind = kind;
+    for (int i = 0; i < p->num_nets; i++) {
+        fgsf_optimizer_free(p->optimizers[i]);
+        p->optimizers[i] = NULL;
+        THEORY_TRY(p->report, fgsf_optimizer_create(&params, p->nets[i], &p->optimizers[i]));
+    }
+}
+
+void theory_keep_double(theory_problem *p) {
+    for (int i = 0; i < p->num_nets; i++) {
+        size_t size = fgsf_network_num_parameters(&p->params.shape);
+        p->master[i] = theory_zeros(p->report, size, sizeof *p->master[i]);
+        for (size_t k = 0; k < size && p->report->status == FGSF_OK; k++) {
+            p->master[i][k] = fgsf_network_parameters(p->nets[i])[k];
+        }
     }
 }
 
 void theory_problem_close(theory_problem *p) {
-    fgsf_optimizer_free(p->optimizer);
+    for (int i = 0; i < 2; i++) {
+        fgsf_optimizer_free(p->optimizers[i]);
+        fgsf_network_free(p->nets[i]);
+        free(p->master[i]);
+    }
     fgsf_bellman_free(p->bellman);
-    fgsf_network_free(p->net);
-    free(p->s);
-    free(p->s_next);
-    free(p->y);
-    free(p->discount);
-    free(p->weight);
-    free(p->a);
-    free(p->a_next);
+    void *arrays[] = {p->s, p->s_next, p->y, p->discount, p->weight, p->a, p->a_next};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     *p = (theory_problem){0};
 }
 
@@ -104,30 +117,55 @@ int theory_add_transition(theory_problem *p, int state, int action, double weigh
     return pair;
 }
 
-double theory_loss(theory_problem *p) {
-    if (p->report->status == FGSF_OK) {
-        p->report->status = fgsf_bellman_run(p->bellman, &p->batch, p->net, NULL, &p->loss);
+void theory_add_cycle(theory_problem *p, bool ends, double gamma, double weight) {
+    int states = p->params.shape.input;
+    for (int i = 0; i < states; i++) {
+        double y[THEORY_MAX_FEATURES] = {0};
+        bool last = i == states - 1;
+        y[i] = 1.0;
+        theory_add_transition(p, i, 0, weight, last ? 0 : i + 1, 0, last && ends ? 0.0 : gamma, y);
     }
+}
+
+void theory_open_cycle(theory_report *report, int states, bool ends, double gamma, double eta,
+                       double weight, theory_problem *p) {
+    fgsf_bellman_params params = theory_table(states, 1, states, states);
+    params.grad_mix = eta;
+    theory_problem_open(report, &params, p);
+    theory_add_cycle(p, ends, gamma, weight);
+}
+
+void theory_evaluate(theory_problem *p, const float *rho, const float *states, int rows,
+                     float *out) {
+    fgsf_gpe *gpe = NULL;
+    THEORY_TRY(p->report, fgsf_gpe_create(p->report->device, &p->params.shape, rows, &gpe));
+    THEORY_TRY(p->report, rho ? fgsf_gpe_run(gpe, p->nets[0], rho, 1, states, rows, out)
+                              : fgsf_gpe_representation(gpe, p->nets[0], states, rows, out));
+    fgsf_gpe_free(gpe);
+}
+
+double theory_loss(theory_problem *p) {
+    THEORY_TRY(p->report,
+               fgsf_bellman_run(p->bellman, &p->batch, p->nets[0], p->nets[1], &p->loss));
     return p->report->status == FGSF_OK ? p->loss : NAN;
 }
 
 double theory_step(theory_problem *p, double alpha) {
     double loss = theory_loss(p);
-    if (p->report->status == FGSF_OK) {
-        p->report->status = fgsf_optimizer_step(p->optimizer, p->net,
-                                                fgsf_bellman_gradient(p->bellman), alpha, NULL);
-    }
-    return loss;
-}
-
-double theory_step_master(theory_problem *p, double alpha, double *master) {
-    double loss = theory_loss(p);
-    if (p->report->status != FGSF_OK) return loss;
-    const float *gradient = fgsf_bellman_gradient(p->bellman);
-    float *theta = fgsf_network_edit(p->net);
-    for (size_t i = 0, n = fgsf_network_num_parameters(&p->params.shape); i < n; i++) {
-        master[i] -= alpha * gradient[i];
-        theta[i] = (float)master[i];
+    const float *gradients[2] = {fgsf_bellman_gradient(p->bellman),
+                                 fgsf_bellman_error_gradient(p->bellman)};
+    for (int i = 0; i < p->num_nets && p->report->status == FGSF_OK; i++) {
+        double rate = i ? p->h_rate * alpha : alpha;
+        if (!p->master[i]) {
+            p->report->status =
+                fgsf_optimizer_step(p->optimizers[i], p->nets[i], gradients[i], rate, NULL);
+            continue;
+        }
+        float *theta = fgsf_network_edit(p->nets[i]);
+        for (size_t k = 0; k < fgsf_network_num_parameters(&p->params.shape); k++) {
+            p->master[i][k] -= rate * gradients[i][k];
+            theta[k] = (float)p->master[i][k];
+        }
     }
     return loss;
 }
@@ -140,12 +178,12 @@ static size_t place(const theory_problem *p, int state, int action, int feature)
 
 double theory_get(const theory_problem *p, int state, int action, int feature) {
     if (p->report->status != FGSF_OK) return NAN;
-    return fgsf_network_parameters(p->net)[place(p, state, action, feature)];
+    return fgsf_network_parameters(p->nets[0])[place(p, state, action, feature)];
 }
 
 void theory_set(theory_problem *p, int state, int action, int feature, double value) {
     if (p->report->status != FGSF_OK) return;
-    fgsf_network_edit(p->net)[place(p, state, action, feature)] = (float)value;
+    fgsf_network_edit(p->nets[0])[place(p, state, action, feature)] = (float)value;
 }
 
 // One Jacobi rotation that clears M[i][j] of a symmetric matrix.
@@ -173,9 +211,9 @@ static int ascending(const void *a, const void *b) {
 
 void theory_curvature(theory_problem *p, double *eigenvalues) {
     int n = p->params.shape.input;
-    double *M = calloc((size_t)(n * n), sizeof *M);
-    float *y = calloc((size_t)(p->params.max_pairs * p->params.samples * n), sizeof *y);
-    if (!M || !y) p->report->status = fgsf_fail(FGSF_ERR_MEMORY, "theory: out of memory");
+    double *M = theory_zeros(p->report, (size_t)(n * n), sizeof *M);
+    float *y =
+        theory_zeros(p->report, (size_t)(p->params.max_pairs * p->params.samples * n), sizeof *y);
     for (int i = 0; i < n * n; i++) theory_set(p, i % n, 0, i / n, i % n == i / n);
     p->batch.y = y; // the gradient without the constant term
     theory_loss(p);

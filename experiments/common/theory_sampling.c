@@ -13,6 +13,7 @@
 // An estimator on A-split episodes: 0 leads to 1 or 2 (y = 0); 1 ends with y = 1, 2 with y = 0.
 typedef struct episodes {
     const char *name;
+    enum fgsf_gradient_kind kind;
     enum fgsf_estimator estimator;
     int n, first;
     // FGSF_SGD_RM: 0.5 (1000 / (1000 + k))^0.75; FGSF_SGD: constant 0.5
@@ -29,17 +30,12 @@ typedef struct outcome {
 // that the episode took, updated together.
 static void open_episodes(theory_report *report, const episodes *e, theory_problem *p) {
     fgsf_bellman_params params = theory_table(3 * SEEDS, 1, 1, 2 * SEEDS);
+    params.kind = e->kind;
     params.samples = e->n;
     params.estimator = e->estimator;
     params.split = e->first;
     theory_problem_open(report, &params, p);
-    fgsf_optimizer_params steps = fgsf_optimizer_default_params();
-    steps.kind = e->steps;
-    fgsf_optimizer_free(p->optimizer);
-    p->optimizer = NULL;
-    if (report->status == FGSF_OK) {
-        report->status = fgsf_optimizer_create(&steps, p->net, &p->optimizer);
-    }
+    theory_use_steps(p, e->steps);
     for (int seed = 0; seed < SEEDS; seed++) {
         theory_add_transition(p, 3 * seed, 0, 1.0, 3 * seed + 1, 0, 1.0, NULL);
         theory_add_transition(p, 3 * seed + 1, 0, 1.0, 3 * seed, 0, 0.0, NULL);
@@ -113,13 +109,16 @@ static void robbins_monro(theory_report *report) {
         episodes run;
         double b, tolerance;
     } cases[] = {
-        {{"shared N = 1", FGSF_SHARED, 1, 0, FGSF_SGD_RM}, 0.75, 0.03},
-        {{"shared N = 5", FGSF_SHARED, 5, 0, FGSF_SGD_RM}, 0.9166666667, 0.03},
-        {{"critic_only N = 5", FGSF_CRITIC_ONLY, 5, 0, FGSF_SGD_RM}, 0.9166666667, 0.03},
-        {{"split 1 + 1", FGSF_SPLIT, 2, 1, FGSF_SGD_RM}, 1.0, 0.08},
+        {{"shared N = 1", FGSF_FULL, FGSF_SHARED, 1, 0, FGSF_SGD_RM}, 0.75, 0.03},
+        {{"shared N = 5", FGSF_FULL, FGSF_SHARED, 5, 0, FGSF_SGD_RM}, 0.9166666667, 0.03},
+        {{"critic_only N = 5", FGSF_FULL, FGSF_CRITIC_ONLY, 5, 0, FGSF_SGD_RM}, 0.9166666667, 0.03},
+        {{"split 1 + 1", FGSF_FULL, FGSF_SPLIT, 2, 1, FGSF_SGD_RM}, 1.0, 0.08},
+        {{"corrected N = 1", FGSF_CORRECTED, FGSF_SHARED, 1, 0, FGSF_SGD_RM}, 1.0, 0.03},
+        {{"gtd2 N = 1", FGSF_GTD2, FGSF_SHARED, 1, 0, FGSF_SGD_RM}, 1.0, 0.03},
     };
-    double deviation[4];
-    for (int i = 0; i < 4; i++) {
+    enum { CASES = sizeof cases / sizeof *cases };
+    double deviation[CASES];
+    for (int i = 0; i < CASES; i++) {
         outcome o = run_episodes(report, &cases[i].run);
         const double expected[3] = {0.5, cases[i].b, 1.0 - cases[i].b};
         for (int s = 0; s < 3; s++) {
@@ -130,7 +129,7 @@ static void robbins_monro(theory_report *report) {
     }
     theory_at_least(report, 2.0, deviation[3] / deviation[0],
                     "T7: spread of x(B) over seeds, split / shared N = 1");
-    episodes constant = {"shared N = 1", FGSF_SHARED, 1, 0, FGSF_SGD};
+    episodes constant = {"shared N = 1", FGSF_FULL, FGSF_SHARED, 1, 0, FGSF_SGD};
     theory_at_least(report, 0.05, run_episodes(report, &constant).least_tail,
                     "T7 control: constant alpha 0.5, deviation of the last 1000 x(B)");
 }

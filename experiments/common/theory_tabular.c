@@ -11,19 +11,6 @@
 #define GAMMA 0.9
 #define FLOOR 5e-5 // of the ring's error in float arithmetic
 
-// State i leads to i + 1 and gives feature i.
-static void open_ring(theory_report *report, double gamma, double eta, double weight,
-                      theory_problem *p) {
-    fgsf_bellman_params params = theory_table(RING, 1, RING, RING);
-    params.grad_mix = eta;
-    theory_problem_open(report, &params, p);
-    for (int i = 0; i < RING; i++) {
-        double y[RING] = {0};
-        y[i] = 1.0;
-        theory_add_transition(p, i, 0, weight, (i + 1) % RING, 0, gamma, y);
-    }
-}
-
 static double ring_exact(int state, int feature) {
     int wait = (feature - state + RING) % RING; // steps until the feature is seen first
     return pow(GAMMA, wait) / (1.0 - pow(GAMMA, RING));
@@ -60,7 +47,7 @@ static void ring_curvature(theory_report *report) {
     for (int i = 0; i < 2; i++) {
         double e[RING] = {0};
         theory_problem p;
-        open_ring(report, cases[i].gamma, 1.0, 1.0 / RING, &p);
+        theory_open_cycle(report, RING, false, cases[i].gamma, 1.0, 1.0 / RING, &p);
         theory_curvature(&p, e);
         theory_problem_close(&p);
         if (i == 0) {
@@ -75,7 +62,7 @@ static void ring_curvature(theory_report *report) {
 
 static void ring_full(theory_report *report) {
     theory_problem p;
-    open_ring(report, GAMMA, 1.0, 1.0 / RING, &p);
+    theory_open_cycle(report, RING, false, GAMMA, 1.0, 1.0 / RING, &p);
     double alpha = 2.0 / (0.9025 + 0.0025);
     int done = 0, reached = -1;
     const struct {
@@ -109,8 +96,8 @@ static void ring_full(theory_report *report) {
 
 static void ring_semi(theory_report *report) {
     theory_problem p;
-    open_ring(report, GAMMA, 0.0, 1.0,
-              &p); // weight 1: alpha = 1 is value iteration
+    // weight 1: alpha = 1 is value iteration
+    theory_open_cycle(report, RING, false, GAMMA, 0.0, 1.0, &p);
     int done = 0, reached = -1;
     const struct {
         int sweep;
@@ -135,40 +122,22 @@ static void ring_network(theory_report *report) {
     params.shape.bias = true;
     theory_problem p;
     theory_problem_open(report, &params, &p);
-    fgsf_optimizer *adam = NULL;
-    fgsf_gpe *gpe = NULL;
-    fgsf_optimizer_params adam_params = fgsf_optimizer_default_params();
+    theory_add_cycle(&p, false, GAMMA, 1.0 / RING);
+    theory_use_steps(&p, FGSF_ADAM);
     float x[RING * RING] = {0}, eye[RING * RING] = {0};
-    for (int i = 0; i < RING; i++) {
-        double y[RING] = {0};
-        y[i] = eye[i * RING + i] = 1.0;
-        theory_add_transition(&p, i, 0, 1.0 / RING, (i + 1) % RING, 0, GAMMA, y);
-    }
-    if (report->status == FGSF_OK) {
-        fgsf_rng rng = fgsf_rng_make(1, FGSF_STREAM_INIT);
-        fgsf_network_init(p.net, FGSF_NORMAL_FAN_IN, &rng);
-        report->status = fgsf_optimizer_create(&adam_params, p.net, &adam);
-    }
+    for (int i = 0; i < RING; i++) eye[i * RING + i] = 1.0f;
+    fgsf_rng rng = fgsf_rng_make(1, FGSF_STREAM_INIT);
+    if (report->status == FGSF_OK) fgsf_network_init(p.nets[0], FGSF_NORMAL_FAN_IN, &rng);
     for (int k = 0; k < steps && report->status == FGSF_OK; k++) {
-        theory_loss(&p);
-        double lr = 1e-3 * pow(1e-2, (double)k / steps); // down to 1e-5
-        report->status =
-            fgsf_optimizer_step(adam, p.net, fgsf_bellman_gradient(p.bellman), lr, NULL);
+        theory_step(&p, 1e-3 * pow(1e-2, (double)k / steps)); // down to 1e-5
     }
     double loss = theory_loss(&p), error = 0.0;
-    if (report->status == FGSF_OK) {
-        report->status = fgsf_gpe_create(report->device, &params.shape, RING, &gpe);
-    }
-    if (report->status == FGSF_OK) {
-        report->status = fgsf_gpe_representation(gpe, p.net, eye, RING, x);
-    }
+    theory_evaluate(&p, NULL, eye, RING, x);
     for (int i = 0; i < RING * RING; i++) {
         error = fmax(error, fabs(x[i] - ring_exact(i / RING, i % RING)));
     }
     theory_at_most(report, 1e-6, loss, "T2 C: network 4-8-8-4, E after 2e5 Adam steps");
     theory_at_most(report, 1e-3, error, "T2 C: network 4-8-8-4, largest error");
-    fgsf_gpe_free(gpe);
-    fgsf_optimizer_free(adam);
     theory_problem_close(&p);
 }
 
@@ -179,22 +148,10 @@ void theory_ring(theory_report *report) {
     if (!report->quick) ring_network(report);
 }
 
-static void open_chain(theory_report *report, double eta, double weight, theory_problem *p) {
-    fgsf_bellman_params params = theory_table(CHAIN, 1, CHAIN, CHAIN);
-    params.grad_mix = eta;
-    theory_problem_open(report, &params, p);
-    for (int i = 0; i < CHAIN; i++) {
-        double y[CHAIN] = {0};
-        y[i] = 1.0;
-        bool last = i == CHAIN - 1;
-        theory_add_transition(p, i, 0, weight, last ? 0 : i + 1, 0, last ? 0.0 : GAMMA, y);
-    }
-}
-
 void theory_chain(theory_report *report) {
     const double exact[CHAIN][CHAIN] = {{1.0, 0.9, 0.81}, {0.0, 1.0, 0.9}, {0.0, 0.0, 1.0}};
     theory_problem p;
-    open_chain(report, 1.0, 1.0 / CHAIN, &p);
+    theory_open_cycle(report, CHAIN, true, GAMMA, 1.0, 1.0 / CHAIN, &p);
     double e[CHAIN] = {0};
     theory_curvature(&p, e);
     theory_equal(report, 12.4835966, e[CHAIN - 1] / e[0], 1e-4, "T2 B: condition number");
@@ -209,7 +166,7 @@ void theory_chain(theory_report *report) {
     theory_equal(report, 44, reached, 1, "T2 B: full gradient, sweeps until the error is 1e-3");
     theory_problem_close(&p);
 
-    open_chain(report, 0.0, 1.0, &p);
+    theory_open_cycle(report, CHAIN, true, GAMMA, 0.0, 1.0, &p);
     done = 0, reached = -1;
     sweep_to(&p, 1.0, 10, chain_exact, "semi-gradient", &done, &reached);
     theory_equal(report, 0.0, table_error(&p, chain_exact), 1e-6,

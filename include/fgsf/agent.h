@@ -49,6 +49,7 @@ typedef struct fgsf_agent_params {
     enum fgsf_task_input task_input; // q: what the network is told about the task
     bool per_task;                   // q: a network for each task
     char device[FGSF_NAME_SIZE];
+    int64_t threads; // of the device
 } fgsf_agent_params;
 
 typedef struct fgsf_agent fgsf_agent;

@@ -53,6 +53,7 @@ typedef struct fgsf_config {
         char name[FGSF_NAME_SIZE];
         int64_t num_tasks;
         double slip;
+        bool centre_features;
     } env;
     struct {
         int64_t steps_per_task, horizon;
@@ -124,12 +125,15 @@ FGSF_API fgsf_status fgsf_config_validate(const fgsf_config *cfg);
 // Loading it gives the same configuration back, bit for bit.
 FGSF_API char *fgsf_config_to_json(const fgsf_config *cfg);
 
-// Returns a 64-bit hash of everything that decides a run's numbers except its seed.
+// Returns a 64-bit hash of everything that decides a run's numbers except its seed and device.
 FGSF_API uint64_t fgsf_config_hash(const fgsf_config *cfg);
 
 // Fills in what a learner is told: the keys' values and the names they stand for. The sizes are left
 // at 0; fgsf_trainer_create takes them from the environment.
 FGSF_API fgsf_status fgsf_config_learner(const fgsf_config *cfg, fgsf_learner_params *out);
+
+// Returns the probability of a uniform action after `steps` training steps of a task (explore.*).
+FGSF_API double fgsf_config_epsilon(const fgsf_config *cfg, int64_t steps);
 
 // Makes a configuration that says what a learner was told; for archives.
 FGSF_API fgsf_status fgsf_config_from_learner(const fgsf_learner_params *params, fgsf_config *out);

@@ -7,7 +7,8 @@
 // the fastest choice on one core. `cpu` is ggml's CPU backend alone, `blas` schedules over ggml's {BLAS,
 // CPU}; any other name is a device of ggml's registry, scheduled as {device, BLAS, CPU}. Parameters
 // and inputs stay in host memory; the scheduler copies what a device needs. A device belongs to one
-// thread at a time and computes with one thread. Upper and lower case mean the same.
+// thread at a time and computes with one thread, unless told otherwise. Upper and lower case mean the
+// same.
 //
 // Some backends compute products in half precision unless the environment says otherwise before
 // ggml is first used: GGML_VK_DISABLE_F16=1, GGML_VK_DISABLE_COOPMAT=1, GGML_VK_DISABLE_COOPMAT2=1
@@ -27,6 +28,10 @@ typedef struct fgsf_device fgsf_device;
 // Opens a device by name; NULL or "" means "auto".
 FGSF_API fgsf_status fgsf_device_open(const char *name, fgsf_device **out);
 FGSF_API void fgsf_device_free(fgsf_device *device);
+
+// Lets the matrix products of `auto` use several threads where they are large enough; other devices
+// refuse more than one. Results have the same bits with any number. Idle threads sleep.
+FGSF_API fgsf_status fgsf_device_set_threads(fgsf_device *device, int threads);
 
 // Returns what the device runs on, such as "CPU with FGSF's products".
 FGSF_API const char *fgsf_device_description(const fgsf_device *device);

@@ -74,6 +74,9 @@ typedef struct fgsf_env_def {
     // raw_size, set takes the rest as at the start of an episode.
     void (*get_state)(const fgsf_env *env, double *values);
     fgsf_status (*set_state)(fgsf_env *env, const double *values, int n);
+    // Optional: the raw state of an encoded one, for avg.source=fresh; false where the encoding lacks
+    // some of it.
+    bool (*decode)(const fgsf_env *env, const double *state, double *raw);
     // phi(s, a, s') from two raw states, whoever they belong to.
     void (*features)(const fgsf_env *env, const double *raw, int action, const double *raw_next,
                      double *phi);

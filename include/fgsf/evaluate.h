@@ -33,6 +33,9 @@ typedef struct fgsf_eval_row {
     bool success;
     double fit_error;         // root mean squared error of the ridge fit, else 0
     double discounted_return; // sum of train.gamma^t times the reward of step t, t from 0
+    double overestimation;    // max Q at the first state less discounted_return; NaN where Q is
+                              // of other rewards (env.centre_features)
+    double action_gap;        // mean over the steps of best less second best Q
 } fgsf_eval_row;
 
 typedef struct fgsf_eval_rows {

@@ -28,5 +28,9 @@ FGSF_API fgsf_choice fgsf_gpi_choose(const float *q, int num_policies, int num_a
 FGSF_API int fgsf_gpi_maximisers(const float *q, int num_policies, int num_actions, int max,
                                  fgsf_choice *out);
 
+// Returns how much the best action is better than the second best, each under the policy that values it
+// most; 0 with one action.
+FGSF_API double fgsf_gpi_gap(const float *q, int num_policies, int num_actions);
+
 FGSF_END_DECLS
 #endif

@@ -33,9 +33,25 @@ enum fgsf_prior_select { FGSF_PRIOR_NEXT_STATE, FGSF_PRIOR_CURRENT_STATE };
 // own greedy action under its own reward, or (as the authors' averaging code does) the network's
 // own greedy action on the mean successor vector under the current task's reward.
 enum fgsf_next_action { FGSF_NEXT_GPI, FGSF_NEXT_OWN, FGSF_NEXT_OWN_MEAN };
+enum fgsf_sample_source { FGSF_SAMPLES_STORED, FGSF_SAMPLES_FRESH };
 enum fgsf_pivot_source { FGSF_PIVOT_REPLAY, FGSF_PIVOT_CURRENT };
 enum fgsf_shortfall { FGSF_SHORTFALL_USE_AVAILABLE, FGSF_SHORTFALL_REPLACE, FGSF_SHORTFALL_SKIP };
 enum fgsf_avg_next_action { FGSF_AVG_GPI, FGSF_AVG_OWN_MEAN, FGSF_AVG_POLICY_C_AT_MEAN };
+
+// One step of an environment.
+typedef struct fgsf_experience {
+    const float *s, *s_next; // (state_size)
+    const float *phi;        // (num_features)
+    double reward;
+    int action;
+    int task;
+    bool terminal;  // nothing follows s_next
+    bool truncated; // the episode was cut; what would have followed still counts
+} fgsf_experience;
+
+// Draws anew what follows out->s and out->action in out->task, and fills in the rest of `out`. Its
+// arrays stay valid until the next call.
+typedef fgsf_status (*fgsf_draw_next)(void *context, fgsf_rng *rng, fgsf_experience *out);
 
 // What docs/config.md says of the keys, as a struct.
 typedef struct fgsf_learner_params {
@@ -69,6 +85,10 @@ typedef struct fgsf_learner_params {
         int64_t pivots; // 0: as many as the batch
         enum fgsf_pivot_source pivot_source;
         enum fgsf_shortfall shortfall;
+        int64_t min_stored; // pairs with fewer stored transitions are left out
+        enum fgsf_sample_source source;
+        fgsf_draw_next draw; // of FGSF_SAMPLES_FRESH, called with `context`
+        void *context;
         enum fgsf_avg_next_action next_action;
         enum fgsf_key_mode key;
         double grid_pitch;
@@ -77,17 +97,6 @@ typedef struct fgsf_learner_params {
     double divergence_limit; // a loss above it is reported as FGSF_DIVERGED
     int max_rows;            // states that will be evaluated at once, if more than a batch
 } fgsf_learner_params;
-
-// One step of an environment.
-typedef struct fgsf_experience {
-    const float *s, *s_next; // (state_size)
-    const float *phi;        // (num_features)
-    double reward;
-    int action;
-    int task;
-    bool terminal;  // nothing follows s_next
-    bool truncated; // the episode was cut; what would have followed still counts
-} fgsf_experience;
 
 // What a learning step did.
 typedef struct fgsf_learned {

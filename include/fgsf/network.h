@@ -73,7 +73,7 @@ typedef struct fgsf_parameters {
     int count;
     fgsf_parameter list[FGSF_MAX_PARAMETERS];
     size_t flat_size; // floats; each parameter starts on 64 bytes, zeros between
-    bool overflow;    // more were added than fit
+    bool overflow;    // one was added that has no name or does not fit
 } fgsf_parameters;
 
 // A kind of network.

@@ -120,8 +120,14 @@ def study(name):
     data, define = load(name)
     figure, charts = panels(define)
     for k, (axis, panel) in enumerate(charts):
-        for label, look, rows in series(data, define, panel):
+        box = 0.84 / len(define['SERIES'])
+        for i, (label, look, rows) in enumerate(series(data, define, panel)):
             error = [rows['mean'] - rows['low'], rows['high'] - rows['mean']]
+            if define['BARS']:
+                x = rows['x'] + (i - (len(define['SERIES']) - 1) / 2) * box
+                axis.bar(x, rows['mean'], 0.88 * box, yerr=error, color=look['color'], label=label)
+                axis.set_xticks(range(1, len(define['WORDS']) + 1), define['WORDS'])
+                continue
             axis.errorbar(rows[define['XCOLUMN']], rows['mean'], error, **look,
                           marker='o', capsize=3, label=label)
         if define['LOGX']:

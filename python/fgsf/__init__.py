@@ -8,9 +8,9 @@
 
 docs/python.md has five recipes. Errors are fgsf.Error with the library's own message.
 """
-from ._lib import Config, Error, version
+from ._lib import Config, Error, Learned, version
 from .agent import Agent, load
-from .learner import Learned, Learner
+from .learner import Learner
 from .oracle import bellman
 from .runs import runs
 from .training import Interrupted, Log, evaluate, train

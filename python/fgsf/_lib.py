@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
-from ctypes import (POINTER, Structure, c_bool, c_char_p, c_double, c_float, c_int, c_int32, c_int64,
+from ctypes import (Structure, c_bool, c_char_p, c_double, c_int, c_int32, c_int64,
                     c_size_t, c_uint64, c_void_p)
 from typing import Any, Mapping, Optional
 
@@ -27,15 +27,14 @@ class Error(Exception):
         self.status = status
 
 
-class Experience(Structure):
-    _fields_ = [("s", c_void_p), ("s_next", c_void_p), ("phi", c_void_p), ("reward", c_double),
-                ("action", c_int), ("task", c_int), ("terminal", c_bool), ("truncated", c_bool)]
-
-
-class LearnedStruct(Structure):
+class Learned(Structure):
+    """What a learning step did; loss and grad_norm are sums over the task's updates."""
     _fields_ = [("updates", c_int), ("task_updates", c_int), ("loss", c_double),
                 ("grad_norm", c_double), ("pairs", c_int), ("other_best", c_int),
                 ("skipped", c_bool)]
+
+    def __repr__(self) -> str:
+        return f"Learned({', '.join(f'{n}={getattr(self, n)}' for n, _ in self._fields_)})"
 
 
 class Batch(Structure):
@@ -54,11 +53,6 @@ class Rng(Structure):
     _fields_ = [("s", c_uint64 * 4)]
 
 
-class StepResult(Structure):
-    _fields_ = [("reward", c_double), ("terminal", c_bool), ("success", c_bool),
-                ("phi", POINTER(c_double))]
-
-
 class Choice(Structure):
     _fields_ = [("policy", c_int), ("action", c_int)]
 
@@ -70,38 +64,36 @@ class Sizes(Structure):
 
 class Lanes(Structure):
     _fields_ = [("count", c_int32), ("horizon", c_int32)] + [
-        (name, c_void_p) for name in ("envs", "rngs", "lengths", "over", "states", "rewards",
-                                      "features", "terminated", "truncated")]
+        (name, c_void_p) for name in ("envs", "rngs", "lengths", "states", "rewards", "features",
+                                      "terminated", "truncated", "success")]
 
 
-MIRRORS = {"experience": Experience, "learned": LearnedStruct, "batch": Batch, "env_spec": EnvSpec,
-           "rng": Rng, "step_result": StepResult, "choice": Choice, "lanes": Lanes}
+MIRRORS = {"learned": Learned, "batch": Batch, "env_spec": EnvSpec, "rng": Rng, "choice": Choice,
+           "lanes": Lanes}
 
-# Every call: what it returns ("status" is checked by `call`) and takes. p: pointer, i: int, d: double,
-# s: text.
+# Every call: what it returns and takes. p: pointer, i: int, l: long, d: double, s: text, z: size, v:
+# nothing, status: an error is raised. Those made at each step are "quick": the caller checks the
+# status and passes ctypes objects that it keeps, which saves most of what a call costs.
 _CALLS = """
 s fgsf_last_error | s fgsf_status_name i | s fgsf_version | z fgsf_python_size s
 status fgsf_envs_register
 status fgsf_config_resolve s s s p | status fgsf_config_set p s s s | status fgsf_config_get p s p z
-status fgsf_config_validate p
+d fgsf_config_epsilon p l
 status fgsf_python_learner p p p p p | v fgsf_python_agent_sizes p p p
-v fgsf_learner_free p | status fgsf_learner_add_task p | status fgsf_learner_observe p p
-status fgsf_learner_learn p i p | status fgsf_learner_act p i p d p | v fgsf_learner_forget p
+v fgsf_learner_free p | status fgsf_learner_add_task p | quick fgsf_python_observe
+quick fgsf_learner_learn | quick fgsf_learner_act | v fgsf_learner_forget p
 p fgsf_learner_agent p | status fgsf_learner_save p s | status fgsf_learner_load p s
 status fgsf_agent_save p p s | status fgsf_agent_load s s p p | v fgsf_agent_free p
-i fgsf_agent_num_policies p | p fgsf_agent_rho p i | v fgsf_agent_rho_from_weights p p p
+i fgsf_agent_num_policies p | v fgsf_agent_rho_from_weights p p p
 status fgsf_agent_q p i p p p p | status fgsf_agent_features p i i p p
 status fgsf_agent_act p i p p p p
-status fgsf_python_network p i i i p | v fgsf_network_free p | z fgsf_network_size p
-p fgsf_network_edit p | s fgsf_python_parameter p i p
-status fgsf_python_bellman p p i p p p p
+status fgsf_python_bellman p p p i z p p p p
 status fgsf_env_create p p | v fgsf_env_free p | p fgsf_env_get_spec p | status fgsf_env_set_task p i
-status fgsf_env_reset p p | status fgsf_env_step p i p p | v fgsf_env_observe_f64 p p
-v fgsf_env_get_state p p | status fgsf_env_set_state p p i
-status fgsf_python_step p p
+v fgsf_env_observe_f64 p p
+v fgsf_env_get_state p p | status fgsf_env_set_state p p i | quick fgsf_python_step
 """
-_TYPES = {"p": c_void_p, "i": c_int, "d": c_double, "s": c_char_p, "z": c_size_t, "v": None,
-          "status": c_int}
+_TYPES = {"p": c_void_p, "i": c_int, "l": c_int64, "d": c_double, "s": c_char_p, "z": c_size_t,
+          "v": None, "status": c_int, "quick": c_int}
 
 
 def _load() -> ctypes.CDLL:
@@ -113,7 +105,8 @@ def _load() -> ctypes.CDLL:
             result, name, *arguments = line.split()
             function = getattr(library, name)
             function.restype = _TYPES[result]
-            function.argtypes = [_TYPES[a] for a in arguments]
+            if result != "quick":
+                function.argtypes = [_TYPES[a] for a in arguments]
             if result == "status":
                 function.errcheck = _check
     library.fgsf_rng_make.restype = Rng
@@ -121,10 +114,15 @@ def _load() -> ctypes.CDLL:
     return library
 
 
+def failure(status: int) -> Error:
+    """The error of the last call, to be raised."""
+    return Error(lib.fgsf_last_error().decode(errors="replace"),
+                 lib.fgsf_status_name(status).decode())
+
+
 def _check(status: int, function: Any, arguments: Any) -> int:
-    if status != 0:
-        name = lib.fgsf_status_name(status).decode()
-        raise Error(lib.fgsf_last_error().decode(errors="replace"), name)
+    if status:
+        raise failure(status)
     return status
 
 
@@ -151,6 +149,29 @@ def vector(values: ArrayLike, size: int, what: str, dtype: Any = np.float32) -> 
     if array.size != size:
         raise Error(f"{what}: {array.size} numbers, but {size} are needed")
     return array
+
+
+class Buffer:
+    """A state at a fixed address, which is cheaper than asking numpy for the address of each."""
+
+    def __init__(self, size: int):
+        self.array, self.shape = np.zeros(size, np.float32), (size,)
+        self.address = c_void_p(self.array.ctypes.data)
+
+    def fill(self, obs: Any) -> c_void_p:
+        """Copies an observation in, an integer as its one-hot vector; returns the address."""
+        array = self.array
+        if type(obs) is np.ndarray and obs.shape == self.shape:
+            array[:] = obs
+        elif np.ndim(obs) == 0 and array.size > 1:
+            index = int(obs)
+            if not 0 <= index < array.size:
+                raise Error(f"observation {index} is not in [0, {array.size})")
+            array[:] = 0.0
+            array[index] = 1.0
+        else:
+            array[:] = vector(obs, array.size, "observation")
+        return self.address
 
 
 def text(value: Any) -> str:

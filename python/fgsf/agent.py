@@ -8,7 +8,7 @@ from typing import Any, Callable, Optional
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._lib import Choice, Config, Error, Rng, Sizes, lib, pointer, vector
+from ._lib import Buffer, Choice, Config, Rng, Sizes, lib, pointer, vector
 
 
 class Agent:
@@ -36,8 +36,7 @@ class Agent:
             self._handle = None
 
     def _fill(self, obs: Any) -> int:
-        self._state.fill(obs if self.encode is None else self.encode(obs))
-        return self._state.address
+        return self._state.fill(obs if self.encode is None else self.encode(obs))
 
     def rho(self, w: Optional[ArrayLike]) -> Optional[np.ndarray]:
         """The scoring vector of a reward w . phi; None for None."""
@@ -59,8 +58,7 @@ class Agent:
         """Q of every policy that acting compares: (policies, actions)."""
         state, rho, count = self._fill(obs), self.rho(w), c_int()
         q = np.zeros((lib.fgsf_agent_num_policies(self._handle), self.num_actions), np.float32)
-        lib.fgsf_agent_q(self._handle, task, pointer(rho), state, pointer(q),
-                         byref(count))
+        lib.fgsf_agent_q(self._handle, task, pointer(rho), state, pointer(q), byref(count))
         return q[:count.value]
 
     def features(self, obs: Any, policy: int = 0, task: int = 0) -> np.ndarray:
@@ -73,29 +71,6 @@ class Agent:
         """Writes a policy file for load and for the drivers."""
         memory = config.memory if config else None
         lib.fgsf_agent_save(self._handle, memory, os.fsencode(path))
-
-
-class Buffer:
-    """Floats at a fixed address that observations are copied into, which is cheaper than asking numpy
-    for the address of each."""
-
-    def __init__(self, size: int, what: str = "observation"):
-        self.array, self.what = np.zeros(size, np.float32), what
-        self.address = self.array.ctypes.data
-
-    def fill(self, values: Any) -> None:
-        """Copies values in; an integer becomes its one-hot vector."""
-        array = self.array
-        if type(values) is np.ndarray and values.ndim == 1 and values.size == array.size:
-            array[:] = values
-        elif np.ndim(values) == 0 and array.size > 1:
-            index = int(values)
-            if not 0 <= index < array.size:
-                raise Error(f"{self.what} {index} is not in [0, {array.size})")
-            array[:] = 0.0
-            array[index] = 1.0
-        else:
-            array[:] = vector(values, array.size, self.what)
 
 
 def load(path: "str | os.PathLike[str]", device: Optional[str] = None,

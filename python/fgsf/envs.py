@@ -10,7 +10,7 @@ from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
-from ._lib import STREAM_ENV, Config, EnvSpec, Error, Lanes, Rng, StepResult, lib, pointer, vector
+from ._lib import STREAM_ENV, Config, EnvSpec, Error, Lanes, failure, lib, pointer
 
 try:
     import gymnasium
@@ -25,10 +25,94 @@ def _bounds(name: str) -> Tuple[float, float]:
     return (0.0, 1.0) if name == "four_rooms" else (-np.inf, np.inf)
 
 
-def _check_seed(seed: Any) -> int:
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise Error(f"seed: {seed!r} is not a whole number from 0 on")
-    return int(seed)
+class VectorEnv(_VectorBase):
+    """N instances stepped in C into numpy arrays that are used again at each step.
+
+    An instance whose episode is over starts the next one at the following step, whose action is not
+    used (Gymnasium's AutoresetMode.NEXT_STEP). info has features (N, F) and success (N). Copy what
+    you keep.
+    """
+
+    metadata: Dict[str, Any] = {"render_modes": []}
+
+    def __init__(self, name: str, num_envs: int, task: int = 0, horizon: Optional[int] = None,
+                 preset: str = "clean", **settings: Any):
+        self._handles, self._seeded = np.zeros(0, np.uint64), False
+        if num_envs < 1:
+            raise Error(f"num_envs: {num_envs} is not positive")
+        self.config, self.num_envs = Config(name, preset, "sfrql"), num_envs
+        self.config.update({"env.slip" if k == "slip" else k: v for k, v in settings.items()})
+        self._handles = np.zeros(num_envs, np.uint64)
+        for i in range(num_envs):
+            lib.fgsf_env_create(self.config.memory, pointer(self._handles[i:]))
+            lib.fgsf_env_set_task(int(self._handles[i]), task)
+        spec = lib.fgsf_env_get_spec(int(self._handles[0]))
+        self.sizes = EnvSpec.from_buffer_copy(EnvSpec.from_address(spec))
+        self._allocate(int(self.config["train.horizon"]) if horizon is None else horizon)
+        if gymnasium:
+            self._make_spaces(*_bounds(name))
+
+    def _allocate(self, horizon: int) -> None:
+        n, size, width = self.num_envs, self.sizes.state_size, self.sizes.num_features
+        self._rngs, self._lengths = np.zeros((n, 4), np.uint64), np.zeros(n, np.int32)
+        self.states, self.rewards, self.features = np.zeros((n, size)), np.zeros(n), np.zeros((n, width))
+        self.terminated, self.truncated, self.success = (np.zeros(n, bool) for _ in range(3))
+        self._actions = np.zeros(n, np.int32)
+        self._address = c_void_p(pointer(self._actions))
+        self._lanes = Lanes(n, horizon, *map(pointer, (
+            self._handles, self._rngs, self._lengths, self.states, self.rewards, self.features,
+            self.terminated, self.truncated, self.success)))
+        self._info = {"features": self.features, "success": self.success}
+
+    def _make_spaces(self, low: float, high: float) -> None:
+        spaces, batch = gymnasium.spaces, gymnasium.vector.utils.batch_space
+        self.single_observation_space = spaces.Box(low, high, (self.sizes.state_size,), np.float64)
+        self.single_action_space = spaces.Discrete(self.sizes.num_actions)
+        self.observation_space = batch(self.single_observation_space, self.num_envs)
+        self.action_space = batch(self.single_action_space, self.num_envs)
+        self.metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
+
+    def reset(self, *, seed: Any = None,
+              options: Optional[Dict[str, Any]] = None) -> Tuple[np.ndarray, Dict[str, Any]]:
+        """Starts an episode in every instance; instance i has seed + i, or the i-th of a list."""
+        if not self._handles.size:
+            raise Error("the environment is closed")
+        if seed is None and not self._seeded:
+            seed = int(np.random.default_rng().integers(2**52))
+        if seed is not None:
+            seeds = seed if np.ndim(seed) else [seed + i for i in range(self.num_envs)]
+            for i, s in enumerate(seeds):
+                if not isinstance(s, (int, np.integer)) or s < 0:
+                    raise Error(f"seed: {s!r} is not a whole number from 0 on")
+                self._rngs[i] = lib.fgsf_rng_make(int(s), STREAM_ENV).s[:]
+            self._seeded = True
+        self._advance(None)
+        return self.states, self._info
+
+    def _advance(self, actions: Optional[c_void_p]) -> None:
+        status = lib.fgsf_python_step(byref(self._lanes), actions)
+        if status:
+            raise failure(status)
+
+    def step(self, actions: Any) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray,
+                                          Dict[str, Any]]:
+        """One step of every instance."""
+        if not self._seeded:
+            raise Error("step before reset")
+        if np.shape(actions) != self._actions.shape:
+            raise Error(f"actions: {np.size(actions)} numbers, but {self.num_envs} are needed")
+        self._actions[:] = actions
+        self._advance(self._address)
+        return self.states, self.rewards, self.terminated, self.truncated, self._info
+
+    def close(self, **kwargs: Any) -> None:
+        """Frees every instance; more than once is fine."""
+        for handle in self._handles:
+            lib.fgsf_env_free(int(handle))
+        self._handles, self._seeded = self._handles[:0], False
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class Env(_Base):
@@ -44,82 +128,56 @@ class Env(_Base):
 
     def __init__(self, name: str = "four_rooms", task: int = 0, preset: str = "clean",
                  render_mode: Optional[str] = None, **settings: Any):
-        self._handle: Any = c_void_p()
-        self.render_mode = render_mode
-        self.config = Config(name, preset, "sfrql")
-        known = {"slip": "env.slip"}
-        self.config.update({known.get(k, k): v for k, v in settings.items()})
-        lib.fgsf_env_create(self.config.memory, byref(self._handle))
-        self.sizes = EnvSpec.from_buffer_copy(
-            EnvSpec.from_address(lib.fgsf_env_get_spec(self._handle)))
-        lib.fgsf_env_set_task(self._handle, task)
-        self._rng: Optional[Rng] = None
-        self._step, self._state = StepResult(), np.empty(self.sizes.state_size)
-        self._address = self._state.ctypes.data
+        self._lane, self.render_mode = VectorEnv(name, 1, task, 0, preset, **settings), render_mode
+        self.sizes, self._one = self._lane.sizes, np.zeros(1, np.int32)
         if gymnasium:
-            low, high = _bounds(name)
-            self.observation_space = gymnasium.spaces.Box(low, high, (self.sizes.state_size,),
-                                                          np.float64)
-            self.action_space = gymnasium.spaces.Discrete(self.sizes.num_actions)
+            self.observation_space = self._lane.single_observation_space
+            self.action_space = self._lane.single_action_space
 
-    def _observe(self) -> np.ndarray:
-        lib.fgsf_env_observe_f64(self._handle, self._address)
-        return self._state.copy()
+    def _handle(self) -> int:
+        if not self._lane._handles.size:
+            raise Error("the environment is closed")
+        return int(self._lane._handles[0])
 
-    def _info(self, phi: np.ndarray, success: bool) -> Dict[str, Any]:
-        return {"features": phi, "success": success}
+    def _info(self) -> Dict[str, Any]:
+        return {"features": self._lane.features[0].copy(), "success": self._lane.success.item(0)}
 
     def reset(self, *, seed: Optional[int] = None,
               options: Optional[Dict[str, Any]] = None) -> Tuple[np.ndarray, Dict[str, Any]]:
         """Starts an episode; options={"task": k} changes the task, {"state": x} the raw state."""
-        if not self._handle:
-            raise Error("the environment is closed")
         if gymnasium:
             super().reset(seed=seed)
-        if seed is None and self._rng is None:
-            drawn = self.np_random if gymnasium else np.random.default_rng()
-            seed = int(drawn.integers(2**53))
-        if seed is not None:
-            self._rng = lib.fgsf_rng_make(_check_seed(seed), STREAM_ENV)
-        options = options or {}
+        handle, options = self._handle(), options or {}
         if "task" in options:
-            lib.fgsf_env_set_task(self._handle, options["task"])
-        lib.fgsf_env_reset(self._handle, byref(self._rng))
+            lib.fgsf_env_set_task(handle, options["task"])
+        self._lane.reset(seed=seed)
         if "state" in options:
             state = np.ascontiguousarray(options["state"], np.float64)
-            lib.fgsf_env_set_state(self._handle, pointer(state), state.size)
-        return self._observe(), self._info(np.zeros(self.sizes.num_features), False)
+            lib.fgsf_env_set_state(handle, pointer(state), state.size)
+            lib.fgsf_env_observe_f64(handle, pointer(self._lane.states))
+        return self._lane.states[0].copy(), self._info()
 
     def step(self, action: int) -> Tuple[np.ndarray, Any, bool, bool, Dict[str, Any]]:
         """One step: observation, reward, terminated, truncated (never: wrappers cut), info."""
-        if self._rng is None:
-            raise Error("step before reset")
-        step = self._step
-        lib.fgsf_env_step(self._handle, int(action), byref(self._rng), byref(step))
-        phi = np.array(step.phi[:self.sizes.num_features])
-        return (self._observe(), self._reward(step.reward, phi, step.terminal), step.terminal,
-                False, self._info(phi, step.success))
+        if self._lane.terminated[0]:
+            raise Error("the episode is over: reset first")
+        self._one[0] = action
+        states, rewards, terminated, _, _ = self._lane.step(self._one)
+        return states[0].copy(), self._reward(rewards.item(0)), terminated.item(0), False, self._info()
 
-    def _reward(self, reward: float, phi: np.ndarray, terminal: bool) -> Any:
+    def _reward(self, reward: float) -> Any:
         return reward
 
     @property
     def state(self) -> np.ndarray:
         """The full raw state, for options={"state": x}."""
-        if not self._handle:
-            raise Error("the environment is closed")
         state = np.empty(self.sizes.full_size)
-        lib.fgsf_env_get_state(self._handle, pointer(state))
+        lib.fgsf_env_get_state(self._handle(), pointer(state))
         return state
 
     def close(self) -> None:
         """Frees the instance; more than once is fine."""
-        if getattr(self, "_handle", None):
-            lib.fgsf_env_free(self._handle)
-            self._handle = self._rng = None
-
-    def __del__(self) -> None:
-        self.close()
+        self._lane.close()
 
 
 class MOEnv(Env):
@@ -139,79 +197,9 @@ class MOEnv(Env):
             low, high = _bounds(name)
             self.reward_space = gymnasium.spaces.Box(low, high, (self.reward_dim,), np.float32)
 
-    def _reward(self, reward: float, phi: np.ndarray, terminal: bool) -> np.ndarray:
-        if self._shared:
-            phi = np.ones(self.reward_dim) if terminal else phi[:-1]
-        return phi.astype(np.float32)
-
-
-class VectorEnv(_VectorBase):
-    """N instances stepped in C into numpy arrays that are used again at each step.
-
-    An instance whose episode is over starts the next one at the following step, whose action is not
-    used (Gymnasium's AutoresetMode.NEXT_STEP). Observations are float32; info["features"] is (N, F).
-    Copy what you keep.
-    """
-
-    metadata: Dict[str, Any] = {"render_modes": []}
-
-    def __init__(self, name: str, num_envs: int, task: int = 0, horizon: Optional[int] = None,
-                 preset: str = "clean", **settings: Any):
-        if num_envs < 1:
-            raise Error(f"num_envs: {num_envs} is not positive")
-        self._envs = [Env(name, task, preset, **settings) for _ in range(num_envs)]
-        first, self.num_envs = self._envs[0], num_envs
-        self.sizes = first.sizes
-        cut = int(first.config["train.horizon"]) if horizon is None else horizon
-        n, size, width = num_envs, self.sizes.state_size, self.sizes.num_features
-        self._arrays = {
-            "envs": np.array([e._handle.value for e in self._envs], np.uint64),
-            "rngs": np.zeros((n, 4), np.uint64), "lengths": np.zeros(n, np.int32),
-            "over": np.zeros(n, bool), "states": np.zeros((n, size), np.float32),
-            "rewards": np.zeros(n), "features": np.zeros((n, width)),
-            "terminated": np.zeros(n, bool), "truncated": np.zeros(n, bool)}
-        self._lanes = Lanes(n, cut, *(a.ctypes.data for a in self._arrays.values()))
-        self._info = {"features": self._arrays["features"]}
-        self._seeded = False
-        if gymnasium:
-            low, high = _bounds(name)
-            self.single_observation_space = gymnasium.spaces.Box(low, high, (size,), np.float32)
-            self.single_action_space = first.action_space
-            batch = gymnasium.vector.utils.batch_space
-            self.observation_space = batch(self.single_observation_space, n)
-            self.action_space = batch(self.single_action_space, n)
-            self.metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
-
-    def reset(self, *, seed: Any = None,
-              options: Optional[Dict[str, Any]] = None) -> Tuple[np.ndarray, Dict[str, Any]]:
-        """Starts an episode in every instance; instance i has seed + i, or the i-th of a list."""
-        if not self._envs:
-            raise Error("the environments are closed")
-        if seed is None and not self._seeded:
-            seed = int(np.random.default_rng().integers(2**52))
-        if seed is not None:
-            seeds = seed if np.ndim(seed) else [_check_seed(seed) + i for i in range(self.num_envs)]
-            for i, s in enumerate(seeds):
-                self._arrays["rngs"][i] = lib.fgsf_rng_make(_check_seed(s), STREAM_ENV).s[:]
-            self._seeded = True
-        lib.fgsf_python_step(byref(self._lanes), None)
-        return self._arrays["states"], self._info
-
-    def step(self, actions: Any) -> Tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray,
-                                          Dict[str, Any]]:
-        """One step of every instance."""
-        if not self._seeded:
-            raise Error("step before reset")
-        chosen = vector(actions, self.num_envs, "actions", np.int32)
-        lib.fgsf_python_step(byref(self._lanes), chosen.ctypes.data)
-        a = self._arrays
-        return a["states"], a["rewards"], a["terminated"], a["truncated"], self._info
-
-    def close(self, **kwargs: Any) -> None:
-        """Frees every instance."""
-        for env in self._envs:
-            env.close()
-        self._envs, self._seeded = [], False
+    def _reward(self, reward: float) -> np.ndarray:
+        paid = self._lane.features[0, :self.reward_dim].astype(np.float32)
+        return np.ones_like(paid) if self._shared and self._lane.terminated[0] else paid
 
 
 def vector_env(name: str, num_envs: int, **arguments: Any) -> VectorEnv:

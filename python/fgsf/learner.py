@@ -3,25 +3,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import byref, c_int, c_void_p
-from typing import Any, NamedTuple, Optional
+from ctypes import byref, c_double, c_int, c_void_p
+from typing import Any, Optional
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._lib import Config, Experience, LearnedStruct, Sizes, lib, pointer, vector
-from .agent import Agent, Buffer
-
-
-class Learned(NamedTuple):
-    """What a learning step did; loss and grad_norm are sums over the task's updates."""
-    updates: int
-    task_updates: int
-    loss: float
-    grad_norm: float
-    pairs: int
-    other_best: int
-    skipped: bool
+from ._lib import Buffer, Config, Learned, Sizes, failure, lib, pointer, vector
+from .agent import Agent
 
 
 class Learner:
@@ -53,10 +42,10 @@ class Learner:
         sizes = Sizes(num_tasks, num_actions, num_features, state_size)
         lib.fgsf_python_learner(self.config.memory, byref(sizes), pointer(self._weights),
                                 self._tasks, byref(self._handle))
-        self._learned, self._action = LearnedStruct(), c_int()
         self._s, self._next = Buffer(state_size), Buffer(state_size)
-        self._phi = Buffer(num_features, "phi")
-        self._experience = Experience(self._s.address, self._next.address, self._phi.address)
+        self._phi = np.zeros(num_features, np.float32)
+        self._to_phi, self._number, self._action = c_void_p(pointer(self._phi)), c_double(), c_int()
+        self._to_action = byref(self._action)
         self.add_task()
 
     def __del__(self) -> None:
@@ -76,29 +65,32 @@ class Learner:
     def observe(self, s: Any, action: int, reward: float, s_next: Any, terminal: bool,
                 phi: Optional[ArrayLike] = None, task: int = 0, truncated: bool = False) -> None:
         """Stores a transition. Without `phi` the reward is the only feature."""
-        self._s.fill(s)
-        self._next.fill(s_next)
-        if phi is None and self.num_features == 1:
-            self._phi.array[0] = reward
-        else:
-            self._phi.fill(np.asarray(reward if phi is None else phi).reshape(-1))
-        e = self._experience
-        e.reward, e.action, e.task = reward, action, task
-        e.terminal, e.truncated = terminal, truncated
-        lib.fgsf_learner_observe(self._handle, byref(e))
+        to_phi = None
+        if phi is not None or self.num_features != 1:
+            self._phi[:] = vector(reward if phi is None else phi, self.num_features, "phi")
+            to_phi = self._to_phi
+        self._number.value = reward
+        status = lib.fgsf_python_observe(self._handle, self._s.fill(s), self._next.fill(s_next), to_phi,
+                                         self._number, int(action), task, bool(terminal),
+                                         bool(truncated))
+        if status:
+            raise failure(status)
 
     def learn(self, task: int = 0) -> Learned:
         """One learning step; nothing happens while fewer transitions than a batch are stored."""
-        out = self._learned
-        ctypes.memset(byref(out), 0, ctypes.sizeof(out))
-        lib.fgsf_learner_learn(self._handle, task, byref(out))
-        return Learned(out.updates, out.task_updates, out.loss, out.grad_norm, out.pairs,
-                       out.other_best, out.skipped)
+        learned = Learned()
+        status = lib.fgsf_learner_learn(self._handle, task, byref(learned))
+        if status:
+            raise failure(status)
+        return learned
 
     def act(self, s: Any, epsilon: float = 0.0, task: int = 0) -> int:
         """An action: uniform with probability epsilon, else greedy."""
-        self._s.fill(s)
-        lib.fgsf_learner_act(self._handle, task, self._s.address, epsilon, byref(self._action))
+        self._number.value = epsilon
+        status = lib.fgsf_learner_act(self._handle, task, self._s.fill(s), self._number,
+                                      self._to_action)
+        if status:
+            raise failure(status)
         return self._action.value
 
     def forget(self) -> None:

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import re
-from ctypes import POINTER, byref, c_double, c_float, c_int64, c_void_p, cast
+from ctypes import byref, c_double
 from typing import Any, Dict, List, Mapping, Tuple
 
 import numpy as np
 
-from ._lib import Batch, Config, Error, lib, pointer, vector
+from ._lib import Batch, Config, Error, Sizes, lib, pointer, vector
 
 
 def _arrays(net: Any) -> Dict[str, np.ndarray]:
@@ -28,39 +28,23 @@ def _layers(arrays: Mapping[str, np.ndarray]) -> List[Tuple[str, str]]:
     for name in arrays:
         if name not in known:
             raise Error(f"bellman: parameter '{name}' is not of a linear layer")
+    for (w, b), (last, _) in zip(layers, [layers[0], *layers]):
+        if w != last and arrays[w].shape[1] != arrays[last].shape[0]:
+            raise Error(f"bellman: {w} takes {arrays[w].shape[1]} numbers, {last} gives "
+                        f"{arrays[last].shape[0]}")
+        if b and arrays[b].shape != arrays[w].shape[:1]:
+            raise Error(f"bellman: {b} has the shape {arrays[b].shape}, {w} {arrays[w].shape}")
     if len({bool(b) for _, b in layers}) > 1:
         raise Error("bellman: some layers have a bias and some have none")
     return layers
 
 
-class _Network:
-    """The library's network with given parameters."""
-
-    def __init__(self, config: Config, arrays: Mapping[str, np.ndarray], actions: int):
-        layers = _layers(arrays)
-        self.handle = c_void_p()
-        outputs, self.input = arrays[layers[-1][0]].shape[0], arrays[layers[0][0]].shape[1]
-        if outputs % actions:
-            raise Error(f"bellman: {outputs} outputs do not divide among {actions} actions")
-        self.features = outputs // actions
-        lib.fgsf_python_network(config.memory, self.input, actions, self.features,
-                                byref(self.handle))
-        self.size = lib.fgsf_network_size(self.handle)
-        flat = np.ctypeslib.as_array(cast(lib.fgsf_network_edit(self.handle), POINTER(c_float)),
-                                     (self.size,))
-        names = [name for pair in layers for name in pair if name]
-        self.places = dict(zip(names, self._places()))
-        for name, (offset, count) in self.places.items():
-            flat[offset:offset + count] = vector(arrays[name], count, f"bellman: {name}")
-
-    def _places(self) -> List[Tuple[int, int]]:
-        places, place = [], (c_int64 * 3)()
-        while lib.fgsf_python_parameter(self.handle, len(places), byref(place)):
-            places.append((place[2], place[0] * place[1]))
-        return places
-
-    def __del__(self) -> None:
-        lib.fgsf_network_free(self.handle)
+def _flat(arrays: Mapping[str, np.ndarray], shapes: Mapping[str, Tuple[int, ...]]) -> np.ndarray:
+    """The parameters one after the other, those of a layer as weight and bias."""
+    if sorted(arrays) != sorted(shapes):
+        raise Error(f"bellman: other= has the parameters {list(arrays)}, net {list(shapes)}")
+    return np.concatenate([vector(arrays[name], int(np.prod(shape)), f"bellman: {name}")
+                           for name, shape in shapes.items()])
 
 
 def bellman(net: Any, batch: Mapping[str, Any], kind: str = "full", num_actions: int = 0,
@@ -78,43 +62,49 @@ def bellman(net: Any, batch: Mapping[str, Any], kind: str = "full", num_actions:
 
     `kind` is a gradient.kind of docs/config.md: semi, full, mix (with gradient_eta), corrected, ... `other`
     is the network that it needs beside `net`: the error network h of corrected and gtd2, the target
-    network of bidirectional and convergent, and optionally of semi; its gradient is not computed. The
-    loss is 1/2 of the mean of |delta|^2 over pairs and features; loss_scale="mean" drops the half.
-    Returns the loss and the gradients under the names of `net`. It is computed in single precision.
+    network of bidirectional and convergent, and optionally of semi. The loss is 1/2 of the mean of
+    |delta|^2 over pairs and features; loss_scale="mean" drops the half. Returns the loss and the
+    gradients under the names of `net`; those of an error network, which descends its own loss on
+    |delta - h|^2, are there too, as "other." + name. It is computed in single precision.
     """
     arrays = _arrays(net)
     layers = _layers(arrays)
-    outputs = arrays[layers[-1][0]].shape[0]
+    shapes = {name: arrays[name].shape for pair in layers for name in pair if name}
+    outputs, size = arrays[layers[-1][0]].shape[0], arrays[layers[0][0]].shape[1]
+    actions = num_actions or outputs
+    if outputs % actions:
+        raise Error(f"bellman: {outputs} outputs do not divide among {actions} actions")
     config = Config("", "clean", "fg-sfrql")
     config.update({"gradient.kind": kind, "net.activation": activation,
                    "net.bias": bool(layers[0][1]),
                    "net.hidden": [arrays[w].shape[0] for w, _ in layers[:-1]], **settings})
-    network = _Network(config, arrays, num_actions or outputs)
-    second = None if other is None else _Network(config, _arrays(other), num_actions or outputs)
-    s = np.atleast_2d(np.asarray(batch["s"], np.float32))
-    pairs, next_size = len(s), np.asarray(batch["s_next"]).size
-    samples = next_size // (pairs * network.input)
-    rows = pairs * samples
+    pairs = np.size(batch["s"]) // size
+    samples = np.size(batch["s_next"]) // (pairs * size)
+    rows, features = pairs * samples, outputs // actions
 
-    def take(name: str, size: int, dtype: Any = np.float32) -> np.ndarray:
+    def take(name: str, count: int, dtype: Any = np.float32) -> np.ndarray:
         if name not in batch:
             raise Error(f"bellman: the batch has no '{name}'")
         values = np.asarray(batch[name], dtype)
         if name == "a_next" and values.size == pairs:  # one action for all samples of a pair
             values = np.repeat(values, samples)
-        return vector(values, size, f"bellman: {name}", dtype)
-
-    held = [take("s", pairs * network.input), take("a", pairs, np.int32),
-            take("y", rows * network.features), take("s_next", rows * network.input),
-            take("a_next", rows, np.int32), take("discount", rows),
-            take("weight", pairs) if "weight" in batch else None]
-    actions = num_actions or outputs
-    for name, array in (("a", held[1]), ("a_next", held[4])):
-        if array.size and not (0 <= array.min() and array.max() < actions):
+        if name[0] == "a" and values.size and not (0 <= values.min() and values.max() < actions):
             raise Error(f"bellman: {name} has an action that is not in [0, {actions})")
-    loss, gradient = c_double(), np.zeros(network.size, np.float32)
-    lib.fgsf_python_bellman(config.memory, byref(Batch(pairs, *map(pointer, held), None, 0.0)),
-                            samples, network.handle, second and second.handle, byref(loss),
-                            pointer(gradient))
-    return loss.value, {name: gradient[o:o + n].reshape(arrays[name].shape)
-                        for name, (o, n) in network.places.items()}
+        return vector(values, count, f"bellman: {name}", dtype)
+
+    held = [take("s", pairs * size), take("a", pairs, np.int32), take("y", rows * features),
+            take("s_next", rows * size), take("a_next", rows, np.int32), take("discount", rows),
+            take("weight", pairs) if "weight" in batch else None]
+    values = _flat(arrays, shapes)
+    second = None if other is None else _flat(_arrays(other), shapes)
+    loss, found = c_double(), np.zeros((2, values.size), np.float32)
+    lib.fgsf_python_bellman(
+        config.memory, byref(Sizes(1, actions, features, size)),
+        byref(Batch(pairs, *map(pointer, held))), samples, values.size, pointer(values),
+        pointer(second), byref(loss), pointer(found))
+    gradients, ends = {}, np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
+    for prefix, flat in (("", found[0]), ("other.", found[1])):
+        if not prefix or kind in ("corrected", "gtd2"):
+            pieces = zip(shapes.items(), np.split(flat, ends[:-1]))
+            gradients.update({prefix + name: piece.reshape(shape) for (name, shape), piece in pieces})
+    return loss.value, gradients

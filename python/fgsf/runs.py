@@ -12,12 +12,16 @@ import numpy as np
 from ._lib import Error
 
 _RUN = ("env", "method", "cell", "seed", "status")
+_ABOUT = ("steps", "optimizer_steps", "seconds", "message", "config_hash")
 
 
 def _column(values: List[Any]) -> np.ndarray:
-    for dtype in (np.int64, np.float64):
+    """Whole numbers, else numbers where what is missing is NaN, else objects."""
+    empty = [v is None or v == "" for v in values]
+    for dtype in (np.int64, np.float64) if not all(empty) else ():
         try:
-            return np.array(values, dtype)
+            return np.array([float("nan") if e and dtype is np.float64 else v
+                             for e, v in zip(empty, values)], dtype)
         except (TypeError, ValueError, OverflowError):
             pass
     return np.array(values, object)
@@ -25,8 +29,8 @@ def _column(values: List[Any]) -> np.ndarray:
 
 def table(rows: List[Dict[str, Any]]) -> Any:
     """Rows as a pandas DataFrame, or without pandas as a dict of numpy arrays by column."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    columns = {name: _column([row.get(name, float("nan")) for row in rows]) for name in names}
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: _column([row.get(name) for row in rows]) for name in names}
     try:
         import pandas
     except ImportError:
@@ -52,14 +56,12 @@ def runs(out: "str | os.PathLike[str]", what: str = "train", config: "tuple[str,
             record = json.loads(file.read_text())
         except (OSError, ValueError) as e:
             raise Error(f"{file}: {e}", "format") from None
-        head = {name: record.get(name, "") for name in _RUN}
+        head = {name: "" if record.get(name) is None else record[name] for name in _RUN}
         head.update({key: record.get("config", {}).get(key) for key in config})
-        if what == "run":
-            names = ("steps", "optimizer_steps", "seconds", "message", "config_hash")
-            rows.append({**head, **{name: record.get(name) for name in names}})
-            continue
         data = file.with_name(f"{what}.csv")
-        if data.exists():
+        if what == "run":
+            rows.append({**head, **{name: record.get(name) for name in _ABOUT}})
+        elif data.exists():
             with open(data, newline="") as lines:
                 rows += [{**head, **row} for row in csv.DictReader(lines)]
     return table(rows)

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-BUILD = pathlib.Path(os.environ.get("FGSF_BUILD", pathlib.Path(__file__).parents[2] / "build"))
 SOURCE = pathlib.Path(__file__).parents[2]
+BUILD = pathlib.Path(os.environ.get("FGSF_BUILD", SOURCE / "build"))
 
 
 @pytest.fixture
@@ -16,8 +16,7 @@ def driver():
         program = BUILD / "experiments" / name
         if not program.exists():
             pytest.skip(f"{name} is not built")
-        return subprocess.run([program, *map(str, arguments)], check=True, text=True,
-                              stdout=subprocess.PIPE).stdout
+        return subprocess.check_output([program, *map(str, arguments)], text=True)
     return run
 
 

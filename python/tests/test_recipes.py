@@ -1,4 +1,4 @@
-"""Every recipe of docs/python.md runs as it stands."""
+"""Every recipe of docs/python.md runs as it stands, and run directories are read whole."""
 import re
 import subprocess
 import sys
@@ -13,27 +13,18 @@ RECIPES = re.findall(r"^## (\d\. [^\n]+)\n\n```python\n(.*?)^```",
                      (SOURCE / "docs" / "python.md").read_text(), re.M | re.S)
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A folder with run directories in it."""
-    folder = tmp_path_factory.mktemp("recipes")
-    maker = SOURCE / "tests" / "golden" / "make_runs.py"
-    subprocess.run([sys.executable, maker, folder / "runs"], check=True)
-    return folder
-
-
 @pytest.fixture
-def folder(made, monkeypatch):
-    monkeypatch.chdir(made)
-    return made
+def folder(tmp_path, monkeypatch, golden):
+    """A folder with run directories in it."""
+    subprocess.check_call([sys.executable, golden / "make_runs.py", tmp_path / "runs"])
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def test_there_are_five():
+@pytest.mark.parametrize("number", range(1, 6))
+def test_recipe(folder, number):
     assert len(RECIPES) == 5
-
-
-@pytest.mark.parametrize("title, code", RECIPES, ids=[title for title, _ in RECIPES])
-def test_recipe(folder, title, code):
+    title, code = RECIPES[number - 1]
     if "import gymnasium" in code:
         pytest.importorskip("gymnasium")
     exec(compile(code, title, "exec"), {})
@@ -42,14 +33,13 @@ def test_recipe(folder, title, code):
 def test_runs_holds_every_row_of_every_run(folder):
     train = fgsf.runs("runs")
     rows = sum(len(f.read_text().splitlines()) - 1 for f in folder.glob("runs/*/*/seed-*/train.csv"))
-    assert len(train["step"]) == rows > 0
-    assert np.issubdtype(train["step"].dtype, np.integer)
+    assert len(train["step"]) == rows > 0 and len(fgsf.runs("runs", "eval")["return"]) > 0
+    assert train["step"].dtype == np.int64 and train["gpi_share"].dtype == np.float64
     one = fgsf.runs("runs", "run", config=("train.gamma",))
-    assert len(one["seed"]) == len(list(folder.glob("runs/*/*/seed-*/run.json")))
-    with pytest.raises(fgsf.Error, match="no run directories"):
-        fgsf.runs(folder / "nothing")
-    with pytest.raises(fgsf.Error, match="not train, eval or run"):
-        fgsf.runs("runs", "evil")
-    (folder / "runs" / next(folder.glob("runs/*/*/seed-*/run.json"))).write_text("{")
-    with pytest.raises(fgsf.Error, match="run.json"):
-        fgsf.runs("runs")
+    files = list(folder.glob("runs/*/*/seed-*/run.json"))
+    assert len(one["seed"]) == len(one["train.gamma"]) == len(files)
+    files[0].write_text("{")
+    for message, arguments in (("no run directories", ("nothing",)), ("run.json", ("runs",)),
+                               ("not train, eval or run", ("runs", "evil"))):
+        with pytest.raises(fgsf.Error, match=message):
+            fgsf.runs(*arguments)

@@ -115,6 +115,12 @@ def make_studies(out):
         for rate, skill in (("3e-3", 0.3), ("1e-4", 0.2), ("1e-3", 0.6), ("3e-4", 0.4)):
             for cell in ("rate", "hard100-rate"):
                 make_run(out, "four_rooms", "sfrql", seed, skill, cell=cell + rate, **room)
+    for seed in range(2):  # a grid of a number and a word
+        for lr, skill in (("3e-3", 0.3), ("1e-3", 0.6)):
+            for norm in ("none", "rms"):
+                for method in ("sfrql", "fg-sfrql"):
+                    make_run(out, "four_rooms", method, seed, skill,
+                             cell=f"sf.lr={lr}+net.norm={norm}", **room)
     cells = {"A0": 0.5, "C2": 0.55, "C1": 0.75, "B0": 0.88, "B3": 0.86, "C3": 0.8, "D1": 0.6}
     for seed in range(5):
         for cell, skill in cells.items():

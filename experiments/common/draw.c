@@ -1,0 +1,86 @@
+// Starts the export tool and shows what it made.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "draw.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "say.h"
+#include "show_table.h"
+
+// Finds the export tool: in the build folder, or installed beside the driver.
+static bool find_export(char *tool, size_t size) {
+    static const char *const places[] = {"/../notebooks-export/export", "/fgsf-export"};
+    ssize_t length = readlink("/proc/self/exe", tool, size - 64);
+    bool found = false;
+    tool[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(tool, '/');
+    for (int i = 0; i < 2 && slash && !found; i++) {
+        snprintf(slash, 64, "%s", places[i]);
+        found = access(tool, X_OK) == 0;
+    }
+    return found;
+}
+
+// Prints the summary tables that the export has written.
+static void print_tables(const char *target) {
+    char pattern[4096];
+    glob_t found;
+    // The name of OUT is no pattern: its special characters are escaped.
+    size_t used = 0;
+    for (const char *c = target; *c && used + 64 < sizeof pattern; c++) {
+        if (strchr("*?[\\", *c)) pattern[used++] = '\\';
+        pattern[used++] = *c;
+    }
+    snprintf(pattern + used, sizeof pattern - used, "/tables/*_summary.md");
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            putchar('\n');
+            fgsf_show_table(stdout, found.gl_pathv[i]);
+        }
+        globfree(&found);
+    }
+    fflush(stdout);
+}
+
+static bool in_path(const char *program) {
+    char path[4096];
+    const char *rest = getenv("PATH");
+    for (size_t n; rest && *rest; rest += n + (rest[n] == ':')) {
+        n = strcspn(rest, ":");
+        snprintf(path, sizeof path, "%.*s/%s", (int)n, rest, program);
+        if (n > 0 && access(path, X_OK) == 0) return true;
+    }
+    return false;
+}
+
+bool fgsf_draw(const char *program, const char *out, bool quiet) {
+    char tool[4096], target[4096];
+    bool built = find_export(tool, sizeof tool);
+    snprintf(target, sizeof target, "%s/export", out);
+    if (!built || !in_path("gnuplot")) {
+        fgsf_say("%s: no figures: %s", program,
+                 built ? "gnuplot is not installed" : "the export tool is not built");
+        return true;
+    }
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (quiet && !freopen("/dev/null", "w", stdout)) _exit(127);
+        execl(tool, tool, "-o", target, "--", out, (char *)NULL);
+        _exit(127);
+    }
+    int code = 0;
+    if (pid < 0 || waitpid(pid, &code, 0) < 0 || code != 0) {
+        fgsf_say("%s: the figures of %s could not be drawn", program, out);
+        return false;
+    }
+    if (!quiet) print_tables(target);
+    return true;
+}

@@ -1,0 +1,12 @@
+// The figures and tables of a folder of results, drawn by the export tool.
+#ifndef FGSF_DRAW_H
+#define FGSF_DRAW_H
+
+#include <stdbool.h>
+
+// Draws OUT/export and prints the list of its figures and its tables; `quiet` prints nothing. Without
+// the export tool or gnuplot there are no figures, which a line says. Returns false when there should
+// have been some.
+bool fgsf_draw(const char *program, const char *out, bool quiet);
+
+#endif
