@@ -1,12 +1,11 @@
 // A network of your own: residual blocks, trained in a loop of your own. docs/networks.md explains it.
 //
-//     G="-Iinclude -Ibuild/third_party/ggml/include docs/examples/residual.c"
-//     L="build/third_party/ggml/lib/libggml-base.a -lstdc++ -lm"
-//     cc $G -Lbuild -Wl,-rpath,build -lfgsf $L -o residual && ./residual
+//     export PKG_CONFIG_PATH=build/pkgconfig    # where FGSF is built and not installed
+//     cc docs/examples/residual.c $(pkg-config --cflags --libs fgsf) -o residual && ./residual
 //
 // Compiled as a shared object it is a plugin of every driver:
 //
-//     cc -shared -fPIC $G $L -o residual.so
+//     cc -shared -fPIC docs/examples/residual.c $(pkg-config --cflags --libs fgsf_plugin) -o residual.so
 //     experiments/run four_rooms --plugin residual.so --set net.kind=residual
 #include <stdio.h>
 
