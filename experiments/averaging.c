@@ -1,4 +1,4 @@
-// Averaging over next states: N samples per pair, three estimators, three levels of slip.
+// Averaging over N next states: three estimators, three slip probabilities.
 //
 // Deterministic dynamics cannot show what averaging does, so the environment slips: with probability
 // env.slip another action is taken. N = 1 is plain fg-sfrql; sfrql is the semi-gradient beside it.

@@ -1,5 +1,7 @@
-// Measures how fast the environments step: random actions, encoding into floats, features and resets
-// included, one thread. Prints a table; a benchmark, not a test, so nothing depends on the result.
+// Measures how fast the environments step.
+//
+// On one thread, with random actions, encoding into floats, features and resets. Prints a table; no test
+// depends on it.
 //
 //     bench_env [--rounds N] [--env NAME]
 #include <stdio.h>
@@ -9,7 +11,7 @@
 #include "bench_parts.h"
 #include "fgsf/config.h"
 #include "fgsf/env.h"
-#include "plugins.h"
+#include "flags.h"
 #include "say.h"
 
 #define HORIZON 200
@@ -91,31 +93,22 @@ static bool run_case(size_t i, int rounds) {
 }
 
 int main(int argc, char **argv) {
-    if (!fgsf_plugins_load("bench_env", &argc, argv)) return 2;
-    int rounds = 5;
+    long rounds = 5;
     const char *only = NULL;
-    for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : "";
-        if (strcmp(argv[i], "--rounds") == 0) {
-            rounds = atoi(value);
-            i++;
-        } else if (strcmp(argv[i], "--env") == 0) {
-            only = value;
-            i++;
-        } else {
-            fgsf_say("usage: bench_env [--rounds N] [--env NAME]");
-            return 2;
-        }
-    }
-    if (rounds < 1 || rounds > MAX_ROUNDS) {
-        fgsf_say("bench_env: --rounds is not in [1, %d]", MAX_ROUNDS);
-        return 2;
-    }
+    const fgsf_flag table[] = {
+        {"--rounds", "N", "measurements, of which the best counts (5)", .number = &rounds, .min = 1,
+         .max = MAX_ROUNDS},
+        {"--env", "NAME", "only this environment", .text = &only},
+    };
+    fgsf_flags flags = {"bench_env", "[FLAGS]", "Steps per second of our environments.", table,
+                        .count = 2};
+    int code = fgsf_flags_read(&flags, argc, argv);
+    if (code != FGSF_FLAGS_RUN) return code;
     printf("%-12s %-14s %14s %10s\n", "environment", "variant", "steps/s", "ns/step");
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         if (only && strcmp(only, CASES[i].env) != 0) continue;
         if (!only && !fgsf_env_def_find(CASES[i].env)) continue; // a build without MuJoCo
-        if (!run_case(i, rounds)) return 2;
+        if (!run_case(i, (int)rounds)) return 2;
     }
     return 0;
 }

@@ -1,6 +1,7 @@
-// One hot path at a time, for counting instructions: experiments/bench_instructions.sh runs this under
-// callgrind, which counts only what happens inside fgsf_hot_path. Counts repeat exactly, so that a
-// regression shows where times would drown it in noise.
+// Runs one hot path, for counting instructions.
+//
+// experiments/bench_instructions.sh runs this under callgrind, which counts only what happens inside
+// fgsf_hot_path. Counts repeat exactly, so they show regressions that times would hide in noise.
 //
 //     bench_instructions --list
 //     bench_instructions PATH          # prints how many calls fgsf_hot_path made
@@ -9,7 +10,7 @@
 
 #include "bench_parts.h"
 #include "fgsf/trainer.h"
-#include "plugins.h"
+#include "flags.h"
 #include "say.h"
 
 #define BATCH 64
@@ -131,13 +132,23 @@ static int run_path(const struct path *p) {
 }
 
 int main(int argc, char **argv) {
-    if (!fgsf_plugins_load("bench_instructions", &argc, argv)) return 2;
-    bool list = argc == 2 && strcmp(argv[1], "--list") == 0;
-    for (size_t i = 0; i < NUM_PATHS && argc == 2; i++) {
+    bool list = false;
+    const char *name = NULL;
+    const fgsf_flag table[] = {{"--list", NULL, "print the names of the paths", .on = &list}};
+    fgsf_flags flags = {"bench_instructions",
+                        "PATH | --list",
+                        "Runs one hot path, for callgrind to count its instructions.",
+                        table,
+                        1,
+                        .words = &name,
+                        .max_words = 1};
+    int code = fgsf_flags_read(&flags, argc, argv);
+    if (code != FGSF_FLAGS_RUN) return code;
+    for (size_t i = 0; i < NUM_PATHS; i++) {
         if (list) puts(PATHS[i].name);
-        if (strcmp(argv[1], PATHS[i].name) == 0) return run_path(&PATHS[i]);
+        if (!list && name && strcmp(name, PATHS[i].name) == 0) return run_path(&PATHS[i]);
     }
     if (list) return 0;
-    fgsf_say("usage: bench_instructions PATH | --list");
+    fgsf_say("bench_instructions: no path '%.80s'; --list prints them", name ? name : "");
     return 2;
 }

@@ -1,5 +1,7 @@
-// Writes a trained policy as one C header: weights, forward pass and GPI, for a program without this
-// library, without allocation and without a standard library (C99, freestanding).
+// Writes a trained policy as one C header, for a microcontroller.
+//
+// The header holds weights, forward pass and GPI. It needs neither this library nor a standard library,
+// and allocates nothing (C99, freestanding).
 //
 //     export_policy POLICY.gguf -o policy.h
 //     export_policy POLICY.gguf -o policy.h --cases 100    and cases to test a port with
@@ -12,6 +14,7 @@
 #include <string.h>
 
 #include "fgsf/archive.h"
+#include "flags.h"
 #include "say.h"
 
 typedef struct job {
@@ -192,34 +195,29 @@ static fgsf_status write_file(job *j, const char *suffix, fgsf_status (*print)(F
     return status;
 }
 
-static bool read_arguments(int argc, char **argv, job *j) {
-    for (int i = 1; i < argc; i++) {
-        bool more = i + 1 < argc;
-        if (strcmp(argv[i], "-o") == 0 && more) {
-            j->out = argv[++i];
-        } else if (strcmp(argv[i], "--cases") == 0 && more) {
-            j->cases = atol(argv[++i]);
-        } else if (argv[i][0] != '-' && !j->policy) {
-            j->policy = argv[i];
-        } else {
-            return false;
-        }
-    }
-    return j->policy && j->out && j->cases >= 0;
+static int read_arguments(int argc, char **argv, job *j) {
+    const fgsf_flag table[] = {
+        {"--out", "FILE.h", "where the header goes", .text = &j->out, .letter = 'o'},
+        {"--cases", "N", "also write N states with their actions to FILE.h.cases, for a test",
+         .number = &j->cases, .max = 1000000},
+    };
+    fgsf_flags flags = {"export_policy",
+                        "POLICY.gguf -o policy.h [--cases N]",
+                        "Writes a policy as one C99 header without dependencies.",
+                        table,
+                        2,
+                        .words = &j->policy,
+                        .max_words = 1};
+    int code = fgsf_flags_read(&flags, argc, argv);
+    if (code != FGSF_FLAGS_RUN || (j->policy && j->out)) return code;
+    fgsf_say("usage: export_policy %s", flags.usage);
+    return FGSF_FLAGS_BAD;
 }
 
 int main(int argc, char **argv) {
-    static const char usage[] = "usage: export_policy POLICY.gguf -o policy.h [--cases N]";
     job j = {0};
-    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        puts(usage);
-        return fflush(stdout) == 0 ? 0
-                                   : (fgsf_say("export_policy: the help could not be written"), 1);
-    }
-    if (!read_arguments(argc, argv, &j)) {
-        fgsf_say("%s", usage);
-        return 2;
-    }
+    int code = read_arguments(argc, argv, &j);
+    if (code != FGSF_FLAGS_RUN) return code;
     fgsf_status status = fgsf_agent_load(j.policy, NULL, NULL, &j.agent);
     if (status == FGSF_OK) {
         j.params = fgsf_agent_get_params(j.agent);

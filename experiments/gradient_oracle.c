@@ -1,5 +1,6 @@
-// Prints loss and gradient of a Bellman problem given as JSON, so that any autodiff framework can be
-// checked against this library, or this library against it.
+// Prints loss and gradient of a Bellman problem given as JSON.
+//
+// Any autodiff framework can be checked against this library with it, or this library against that one.
 //
 //     gradient_oracle PROBLEM.json
 //
@@ -15,14 +16,13 @@
 #include "fgsf/network.h"
 #include "fgsf/optimizer.h"
 #include "devices.h"
+#include "flags.h"
 #include "oracle_problem.h"
 #include "say.h"
 
 #define MAX_FILE_SIZE ((size_t)256 << 20)
 
-static const char help[] =
-    "usage: gradient_oracle [--device NAME] PROBLEM.json     (- reads standard input)\n"
-    "\n"
+static const char about[] =
     "Prints the loss and the gradient of a Bellman problem as JSON.\n"
     "\n"
     "    delta = mean over n samples of (y + discount x(s', a')) - x(s, a)\n"
@@ -51,7 +51,7 @@ static const char help[] =
     "batch,\n"
     "the gradient of the first batch (and error_gradient, of scale sum w |delta - h|^2 + beta/2\n"
     "|theta_h|^2, where there is h) and, with an optimizer, the parameters after all batches.\n"
-    "The loss of critic_only and split is that of the error factor.\n";
+    "The loss of critic_only and split is that of the error factor.";
 
 // Reads a stream to its end; the text is freed with free().
 static fgsf_status read_all(FILE *file, char **text, size_t *length) {
@@ -246,22 +246,14 @@ static fgsf_status run(const char *path, const char *device) {
 int main(int argc, char **argv) {
     fgsf_devices_exact();
     const char *path = NULL, *device = "auto";
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help, stdout);
-            return 0;
-        }
-        if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) {
-            device = argv[++i];
-        } else if (strncmp(argv[i], "--", 2) == 0 || path) {
-            fgsf_say("gradient_oracle: '%s' is not expected; see --help", argv[i]);
-            return 2;
-        } else {
-            path = argv[i];
-        }
-    }
+    const fgsf_flag table[] = {
+        {"--device", "NAME", "auto (default), cpu, blas or a ggml device", .text = &device}};
+    fgsf_flags flags = {"gradient_oracle", "[FLAGS] PROBLEM.json", about, table, 1,
+                        .words = &path,    .max_words = 1};
+    int code = fgsf_flags_read(&flags, argc, argv);
+    if (code != FGSF_FLAGS_RUN) return code;
     if (!path) {
-        fgsf_say("usage: gradient_oracle [--device NAME] PROBLEM.json; see --help");
+        fgsf_say("gradient_oracle: PROBLEM.json is missing ('-' reads standard input); see --help");
         return 2;
     }
     if (run(path, device) != FGSF_OK) {

@@ -1,11 +1,14 @@
-// Prints what an environment does under given or random actions, as CSV with 17 significant digits,
-// so that anyone can check it against another implementation. No network, no training, no horizon.
+// Prints what an environment does under given or random actions, as CSV.
+//
+// Numbers have 17 significant digits, so that anyone can check them against another implementation. No
+// network, no training, no horizon.
 //
 //     rollout --env four_rooms --task 0 --seed 1 --random --steps 100
 //     rollout --env point_maze --set env.layout=large --task 2 --seed 1 --actions a.txt --state s.txt
 //
 // Columns: t,action,s0..,reward,terminal,phi0.. where s is the encoded state after the step.
 #include <errno.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,24 +17,12 @@
 #include "fgsf/config.h"
 #include "fgsf/env.h"
 #include "fgsf/rng.h"
-#include "plugins.h"
+#include "flags.h"
 #include "say.h"
 
 #define USAGE_ERROR 2
 #define MAX_SETTINGS 256
 #define MAX_STATE 1024
-
-static const char USAGE[] =
-    "usage: rollout --env NAME [--preset clean|compat|paper] [--set key=value ...] [--task K]\n"
-    "               [--seed N] (--actions FILE | --random) [--steps T] [--state FILE]\n"
-    "\n"
-    "  --task K        task 0.. in training, held-out tasks after them (default 0)\n"
-    "  --seed N        of resets, slips and random actions (default 0)\n"
-    "  --actions FILE  one integer per line\n"
-    "  --random        uniform actions\n"
-    "  --steps T       default: as many as FILE has actions\n"
-    "  --state FILE    start from this raw state; four_rooms: row col and one 0 or 1 per object,\n"
-    "                  point_maze: x y vx vy gx gy, reacher: q1 q2 w1 w2\n";
 
 typedef struct options {
     const char *env, *preset, *actions, *state;
@@ -72,53 +63,45 @@ static bool parse_integer(const char *text, long min, long *out) {
 
 // ---- Arguments ---------------------------------------------------------------------------------
 
-static bool add_setting(options *o, const char *value) {
-    if (o->num_settings == MAX_SETTINGS) return complain("--set %s: too many settings", value);
+static bool add_setting(fgsf_flags *flags, const char *value) {
+    options *o = flags->ctx;
+    if (o->num_settings == MAX_SETTINGS) return fgsf_flags_bad(flags, value, "is one too many");
     o->settings[o->num_settings++] = value;
     return true;
 }
 
-static bool take_option(options *o, const char *name, const char *value) {
-    const struct {
-        const char *name;
-        const char **text;
-        long *number;
-    } table[] = {
-        {"--env", &o->env, NULL},         {"--preset", &o->preset, NULL},
-        {"--actions", &o->actions, NULL}, {"--state", &o->state, NULL},
-        {"--task", NULL, &o->task},       {"--seed", NULL, &o->seed},
-        {"--steps", NULL, &o->steps},
+static int read_flags(int argc, char **argv, options *o) {
+    const fgsf_flag table[] = {
+        {"--env", "NAME", "the environment", .text = &o->env},
+        {"--preset", "NAME", "clean (default), compat or paper", .text = &o->preset},
+        {"--set", "KEY=VALUE", "set one configuration key; may be repeated", .read = add_setting},
+        {"--task", "K", "tasks of training from 0 on, held-out tasks after them (default 0)",
+         .number = &o->task, .max = INT32_MAX},
+        {"--seed", "N", "of resets, slips and random actions (default 0)", .number = &o->seed,
+         .max = LONG_MAX},
+        {"--actions", "FILE", "one integer per line", .text = &o->actions},
+        {"--random", NULL, "uniform actions", .on = &o->random},
+        {"--steps", "T", "how many (default: as many as FILE has actions)", .number = &o->steps,
+         .max = LONG_MAX},
+        {"--state", "FILE",
+         "start from this raw state; four_rooms: row col and one 0 or 1 per object,\n"
+         "                       point_maze: x y vx vy gx gy, reacher: q1 q2 w1 w2",
+         .text = &o->state},
     };
-    if (!value) return complain("%s needs a value", name);
-    if (strcmp(name, "--set") == 0) return add_setting(o, value);
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        if (strcmp(table[i].name, name) != 0) continue;
-        if (table[i].text) {
-            *table[i].text = value;
-        } else if (!parse_integer(value, 0, table[i].number)) {
-            fgsf_say("rollout: %s: '%s' is not a number from 0 on", name, value);
-            return false;
-        }
-        return true;
-    }
-    return complain("unknown option '%s' (see --help)", name);
+    fgsf_flags flags = {.program = "rollout",
+                        .usage = "--env NAME (--actions FILE | --random --steps T) [FLAGS]",
+                        .about = "Prints what an environment does, as CSV.",
+                        .table = table,
+                        .count = sizeof table / sizeof *table,
+                        .ctx = o};
+    return fgsf_flags_read(&flags, argc, argv);
 }
 
-static bool parse_options(int argc, char **argv, options *o) {
-    *o = (options){.preset = "clean", .steps = -1};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--random") == 0) {
-            o->random = true;
-            continue;
-        }
-        if (!take_option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL)) return false;
-        i++;
-    }
+static bool complete(const options *o) {
     if (!o->env) return complain("%s", "--env is missing (see --help)");
     if (o->random == (o->actions != NULL)) {
         return complain("%s", "give either --actions FILE or --random");
     }
-    if (o->task > INT32_MAX) return complain("%s", "--task: there are not that many tasks");
     if (o->random && o->steps < 0) return complain("%s", "--random needs --steps T");
     return true;
 }
@@ -278,15 +261,10 @@ static bool prepare(const options *o, run *r) {
 }
 
 int main(int argc, char **argv) {
-    if (!fgsf_plugins_load("rollout", &argc, argv)) return 2;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(USAGE, stdout);
-            return 0;
-        }
-    }
-    options o;
-    if (!parse_options(argc, argv, &o)) return USAGE_ERROR;
+    options o = {.preset = "clean", .steps = -1};
+    int code = read_flags(argc, argv, &o);
+    if (code != FGSF_FLAGS_RUN) return code;
+    if (!complete(&o)) return USAGE_ERROR;
     run r = {0};
     bool good = prepare(&o, &r) && print_table(&r);
     fgsf_env_free(r.env);

@@ -1,4 +1,4 @@
-// Any environment: ours, or one of a shared object.
+// Trains on any environment: one of ours, or one from a shared object.
 //
 //     experiments/run train --env four_rooms --methods sfrql,fg-sfrql --seeds 5
 //     experiments/run train --env windy --plugin ./windy.so --set env.wind=0.2

@@ -1,5 +1,6 @@
-// Replays a trained policy in the terminal, step by step, with the Q-values of every prior and the
-// one that GPI picked.
+// Replays a trained policy in the terminal.
+//
+// Each step shows the Q-values of every prior and the prior that GPI picked.
 //
 //     watch runs/four_rooms-clean/four_rooms/fg-sfrql/seed-0/policy.gguf --task 2
 //     watch POLICY.gguf --task h3 --episodes 1 --plain          a held-out task, as plain text
@@ -21,10 +22,10 @@
 
 #include "fgsf/archive.h"
 #include "fgsf/evaluate.h"
-#include "plugins.h"
+#include "flags.h"
 #include "formula.h"
-#include "watch_view.h"
 #include "say.h"
+#include "watch_view.h"
 
 #define MAX_SHOWN 12 // priors in the table of Q-values
 #define MAX_LINE 1024
@@ -33,7 +34,7 @@ typedef struct options {
     const char *policy, *task, *frames, *reward;
     long episodes, delay, seed, steps; // -1: not given
     double epsilon;
-    bool plain, help;
+    bool plain;
 } options;
 
 typedef struct watcher {
@@ -66,93 +67,56 @@ static void on_stop(int signal_number) {
 
 // ---- The command line ----------------------------------------------------------------------------
 
-static const char HELP[] =
-    "usage: watch POLICY.gguf [FLAGS]\n\n"
-    "Replays a trained policy in the terminal.\n\n"
-    "  --task K       the task: 0, 1, ... trained on, h0, h1, ... held out (default 0)\n"
-    "  --episodes N   episodes to play (default 1)\n"
-    "  --steps T      steps of an episode at most (default: eval.horizon)\n"
-    "  --delay MS     milliseconds per step (default 150 on a terminal, else 0)\n"
-    "  --epsilon E    probability of a uniform action (default 0)\n"
-    "  --reward R     what the priors are scored with: learned (default), true, weights of the\n"
-    "                 features (1,-0.5,2) or a formula of them (2*phi0 - phi1*phi1)\n"
-    "  --seed N       of the episodes (default 123, those of eval.csv)\n"
-    "  --plain        print one frame after the other, as elsewhere than on a terminal\n"
-    "  --frames DIR   write every frame to DIR/frame-00000.ppm and so on\n"
-    "  --help         print this and end\n";
-
-static bool bad(const char *flag, const char *value, const char *why) {
-    fgsf_say("watch: %s '%.200s': %s", flag, value, why);
-    return false;
+static bool read_epsilon(fgsf_flags *flags, const char *value) {
+    double *epsilon = &((options *)flags->ctx)->epsilon;
+    char *end = NULL;
+    *epsilon = strtod(value, &end);
+    return (end != value && *end == '\0' && *epsilon >= 0 && *epsilon <= 1) ||
+           fgsf_flags_bad(flags, value, "is not a number in [0, 1]");
 }
 
-static bool read_whole(const char *flag, const char *value, long max, long *out) {
-    size_t n = strlen(value);
-    if (n == 0 || n > 12 || strspn(value, "0123456789") != n || strtol(value, NULL, 10) > max) {
-        return bad(flag, value, "is not a whole number in range");
-    }
-    *out = strtol(value, NULL, 10);
-    return true;
-}
-
-static bool read_flag(options *o, const char *flag, const char *value) {
-    const struct {
-        const char *name;
-        long max, *out;
-    } numbers[] = {{"--episodes", 1000000, &o->episodes},
-                   {"--steps", 1000000, &o->steps},
-                   {"--delay", 60000, &o->delay},
-                   {"--seed", 2000000000, &o->seed}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        if (strcmp(flag, numbers[i].name) == 0) {
-            return read_whole(flag, value, numbers[i].max, numbers[i].out);
-        }
-    }
-    if (strcmp(flag, "--task") == 0) {
-        o->task = value;
-    } else if (strcmp(flag, "--frames") == 0) {
-        o->frames = value;
-    } else if (strcmp(flag, "--reward") == 0) {
-        o->reward = value;
-    } else if (strcmp(flag, "--epsilon") == 0) {
-        char *end = NULL;
-        o->epsilon = strtod(value, &end);
-        return (end != value && *end == '\0' && o->epsilon >= 0 && o->epsilon <= 1) ||
-               bad(flag, value, "is not a number in [0, 1]");
-    } else {
-        fgsf_say("watch: unknown flag '%.200s'; --help lists them", flag);
-        return false;
-    }
-    return true;
-}
-
-static bool read_arguments(int argc, char **argv, options *o) {
+// Reads the command line; returns FGSF_FLAGS_RUN or the exit code.
+static int read_arguments(int argc, char **argv, options *o) {
     *o = (options){.task = "0",
                    .reward = "learned",
                    .episodes = 1,
                    .delay = -1,
                    .seed = FGSF_EVAL_SEED,
                    .steps = -1};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--plain") == 0) {
-            o->plain = true;
-        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            o->help = true;
-        } else if (argv[i][0] != '-' && !o->policy) {
-            o->policy = argv[i];
-        } else if (argv[i][0] != '-') {
-            return bad("POLICY.gguf", argv[i], "is a second file");
-        } else if (i + 1 == argc) {
-            fgsf_say("watch: '%.200s' is unknown or lacks its value; see --help", argv[i]);
-            return false;
-        } else if (!read_flag(o, argv[i], argv[i + 1])) {
-            return false;
-        } else {
-            i++;
-        }
+    const fgsf_flag table[] = {
+        {"--task", "K", "the task: 0, 1, ... trained on, h0, h1, ... held out (default 0)",
+         .text = &o->task},
+        {"--episodes", "N", "episodes to play (default 1)", .number = &o->episodes, .max = 1000000},
+        {"--steps", "T", "steps of an episode at most (default: eval.horizon)", .number = &o->steps,
+         .max = 1000000},
+        {"--delay", "MS", "milliseconds per step (default 150 on a terminal, else 0)",
+         .number = &o->delay, .max = 60000},
+        {"--epsilon", "E", "probability of a uniform action (default 0)", .read = read_epsilon},
+        {"--reward", "R",
+         "what the priors are scored with: learned (default), true, weights of the features\n"
+         "                       (1,-0.5,2) or a formula of them (2*phi0 - phi1*phi1)",
+         .text = &o->reward},
+        {"--seed", "N", "of the episodes (default 123, those of eval.csv)", .number = &o->seed,
+         .max = 2000000000},
+        {"--plain", NULL, "print one frame after the other, as when the output is not a terminal",
+         .on = &o->plain},
+        {"--frames", "DIR", "write every frame to DIR/frame-00000.ppm and so on",
+         .text = &o->frames},
+    };
+    fgsf_flags flags = {"watch",
+                        "POLICY.gguf [FLAGS]",
+                        "Replays a trained policy in the terminal.",
+                        table,
+                        sizeof table / sizeof *table,
+                        .words = &o->policy,
+                        .max_words = 1,
+                        .ctx = o};
+    int code = fgsf_flags_read(&flags, argc, argv);
+    if (code == FGSF_FLAGS_RUN && !o->policy) {
+        fgsf_say("watch: a POLICY.gguf is needed; every run directory has one");
+        return FGSF_FLAGS_BAD;
     }
-    if (!o->policy && !o->help) fgsf_say("watch: a POLICY.gguf is needed; see --help");
-    return o->policy || o->help;
+    return code;
 }
 
 // ---- Frames --------------------------------------------------------------------------------------
@@ -484,12 +448,8 @@ static void tear_down(watcher *w) {
 
 int main(int argc, char **argv) {
     options o;
-    if (!fgsf_plugins_load("watch", &argc, argv)) return 2;
-    if (!read_arguments(argc, argv, &o)) return 2;
-    if (o.help) {
-        fputs(HELP, stdout);
-        return 0;
-    }
+    int code = read_arguments(argc, argv, &o);
+    if (code != FGSF_FLAGS_RUN) return code;
     watcher w = {.o = &o, .live = !o.plain && isatty(STDOUT_FILENO)};
     struct sigaction action = {.sa_handler = on_stop};
     const int signals[] = {SIGINT, SIGTERM, SIGHUP};

@@ -5,25 +5,14 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "export.h"
-#include "plugins.h"
+#include "flags.h"
 #include "say.h"
-
-static const char USAGE[] =
-    "usage: export RUNS -o OUT [--partial] [--paper DIR]\n"
-    "\n"
-    "Writes figures, tables and a notebook about the runs below the folder RUNS.\n"
-    "\n"
-    "  -o, --out DIR    where to: DIR/figures, DIR/tables, DIR/notebook.ipynb\n"
-    "      --paper DIR  the paper's values as CSV files, to stand beside ours\n"
-    "      --partial    only the training curves, and unfinished runs as far as they are\n"
-    "  -h, --help       this text\n";
 
 // The paper's values lie beside this source file.
 static fgsf_status default_paper_dir(pool *p, const char **out) {
@@ -32,38 +21,28 @@ static fgsf_status default_paper_dir(pool *p, const char **out) {
     return pool_printf(p, out, "%.*s/paper", length, slash ? __FILE__ : ".");
 }
 
-static fgsf_status parse_args(int argc, char **argv, exporter *e, bool *help) {
-    static const struct option OPTIONS[] = {{"out", required_argument, NULL, 'o'},
-                                            {"paper", required_argument, NULL, 'p'},
-                                            {"partial", no_argument, NULL, 'u'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, "o:h", OPTIONS, NULL)) != -1;) {
-        switch (option) {
-        case 'o':
-            e->out = optarg;
-            break;
-        case 'p':
-            e->paper_dir = optarg;
-            break;
-        case 'u':
-            e->corpus.partial = true;
-            break;
-        case 'h':
-            *help = true;
-            return FGSF_OK;
-        default:
-            return fgsf_fail(FGSF_ERR_INVALID, "%s: unknown option or missing value (see --help)",
-                             argv[optind - 1]);
-        }
-    }
-    if (argc - optind != 1) {
-        return fgsf_fail(FGSF_ERR_INVALID, "one folder of runs is needed (see --help)");
-    }
-    if (!e->out || !*e->out) return fgsf_fail(FGSF_ERR_INVALID, "-o OUT is needed (see --help)");
-    e->runs = argv[optind];
-    return e->paper_dir ? FGSF_OK : default_paper_dir(&e->pool, &e->paper_dir);
+// Reads the command line; returns FGSF_FLAGS_RUN or the exit code.
+static int read_flags(int argc, char **argv, exporter *e) {
+    const fgsf_flag table[] = {
+        {"--out", "DIR", "where to: DIR/figures, DIR/tables, DIR/notebook.ipynb", .text = &e->out,
+         .letter = 'o'},
+        {"--paper", "DIR", "the paper's values as CSV files, to stand beside ours",
+         .text = &e->paper_dir},
+        {"--partial", NULL, "only the training curves, and unfinished runs as far as they are",
+         .on = &e->corpus.partial},
+    };
+    fgsf_flags flags = {"export",
+                        "RUNS -o OUT [FLAGS]",
+                        "Writes figures, tables and a notebook about the runs in the folder RUNS.",
+                        table,
+                        sizeof table / sizeof *table,
+                        .words = &e->runs,
+                        .max_words = 1};
+    int code = fgsf_flags_read(&flags, argc, argv);
+    if (code != FGSF_FLAGS_RUN || (e->runs && e->out && *e->out)) return code;
+    fgsf_say("export: %s (see --help)",
+             e->runs ? "-o OUT is needed" : "a folder of runs is needed");
+    return FGSF_FLAGS_BAD;
 }
 
 fgsf_status made_add(exporter *e, artefact a) {
@@ -150,19 +129,17 @@ static void report(const exporter *e) {
 }
 
 int main(int argc, char **argv) {
-    if (!fgsf_plugins_load("export", &argc, argv)) return 2;
     exporter e = {0};
-    bool help = false;
     signal(SIGPIPE, SIG_IGN);
-    fgsf_status status = parse_args(argc, argv, &e, &help);
-    if (status == FGSF_OK && !help) status = run_export(&e);
+    int code = read_flags(argc, argv, &e);
+    if (code != FGSF_FLAGS_RUN) return code;
+    fgsf_status status = e.paper_dir ? FGSF_OK : default_paper_dir(&e.pool, &e.paper_dir);
+    if (status == FGSF_OK) status = run_export(&e);
     if (e.stage) file_remove_tree(e.stage);
-    if (status != FGSF_OK) {
-        fgsf_say("export: %s", fgsf_last_error());
-    } else if (help) {
-        fputs(USAGE, stdout);
-    } else {
+    if (status == FGSF_OK) {
         report(&e);
+    } else {
+        fgsf_say("export: %s", fgsf_last_error());
     }
     pool_free(&e.pool);
     return status == FGSF_OK ? 0 : 2;

@@ -95,21 +95,31 @@ static int name_distance(const char *name, const char *key) {
     return whole < tail ? whole : tail;
 }
 
+// Writes "'sf.lr' (of DQN 'dqn.lr')" for keys that both kinds of agent have.
+static void quote_key(const fgsf_config *cfg, const char *name, char *text, size_t size) {
+    char twin[MAX_NAME] = "";
+    if (strncmp(name, "sf.", 3) == 0) snprintf(twin, sizeof twin, "dqn.%s", name + 3);
+    bool both = *twin && fgsf_key_find(cfg, twin);
+    snprintf(text, size, both ? "'%s' (of DQN '%s')" : "'%s'", name, twin);
+}
+
 fgsf_status fgsf_key_unknown(const fgsf_config *cfg, const char *name, const char *source) {
+    char where[256] = "", quoted[2 * MAX_NAME + 16];
     const char *nearest = "";
+    const fgsf_key *key;
     int best = 2 * MAX_NAME;
+    if (source) snprintf(where, sizeof where, "%.240s: ", source);
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
         if (strcmp(renamed[i][0], name) == 0) {
-            return fgsf_fail(FGSF_ERR_INVALID, "%s%skey '%s' is now %s", source ? source : "",
-                             source ? ": " : "", name, renamed[i][1]);
+            return fgsf_fail(FGSF_ERR_INVALID, "%skey '%s' is now %s", where, name, renamed[i][1]);
         }
     }
     const char *meant = find_synonym(name);
     if (meant) {
-        return fgsf_fail(FGSF_ERR_INVALID, "%s%sunknown key '%.80s'; here it is called '%s'",
-                         source ? source : "", source ? ": " : "", name, meant);
+        quote_key(cfg, meant, quoted, sizeof quoted);
+        return fgsf_fail(FGSF_ERR_INVALID, "%sunknown key '%.80s'; here it is called %s", where,
+                         name, quoted);
     }
-    const fgsf_key *key;
     for (size_t i = 0; (key = fgsf_config_key_at(cfg, i)); i++) {
         int distance = name_distance(name, key->name);
         if (distance < best) {
@@ -117,8 +127,14 @@ fgsf_status fgsf_key_unknown(const fgsf_config *cfg, const char *name, const cha
             nearest = key->name;
         }
     }
-    return fgsf_fail(FGSF_ERR_INVALID, "%s%sunknown key '%.80s'; the nearest is '%s'",
-                     source ? source : "", source ? ": " : "", name, nearest);
+    int half = (int)strnlen(name, MAX_NAME) / 2;
+    if (best > (half > 2 ? half : 2)) { // nothing in common but some letters
+        return fgsf_fail(FGSF_ERR_INVALID, "%sunknown key '%.80s'; docs/config.md lists all", where,
+                         name);
+    }
+    quote_key(cfg, nearest, quoted, sizeof quoted);
+    return fgsf_fail(FGSF_ERR_INVALID, "%sunknown key '%.80s'; the nearest is %s", where, name,
+                     quoted);
 }
 
 // ---- Setting -------------------------------------------------------------------------------------

@@ -21,6 +21,16 @@ fail() {
     exit 1
 }
 
+# Every program answers these, whatever else stands on its command line.
+for program in "$bin"/* "$export_bin"; do
+    [ -f "$program" ] && [ -x "$program" ] || continue
+    for flag in --help -h --version; do
+        "$program" $flag >"$work/out" 2>"$work/log" || fail "$program $flag: exit code $?"
+        [ -s "$work/out" ] && [ ! -s "$work/log" ] || fail "$program $flag: $(cat "$work/log")"
+    done
+done
+"$FGSF_SOURCE/experiments/run" --help | grep -q '^    four_rooms ' || fail "experiments/run --help"
+
 # As little training as still has two tasks, several checkpoints and every kind of row.
 tiny=(--scale smoke --set train.steps_per_task=60 --set train.log_every=20
     --set train.checkpoint_every=50 --set net.hidden=16,16 --set train.batch_size=16
@@ -88,7 +98,7 @@ if $have_mujoco; then
         --methods fg-sfrql,fg-sfrql-average
     grep -q '"env.layout": "medium"' runs/point_maze/fg-sfrql/seed-0/run.json || fail "layout"
 fi
-"$bin/theory" --quick --csv runs/theory.csv gpi >out 2>log || fail "theory: $(cat log out)"
+"$bin/theory" --quick --out runs/theory gpi >out 2>log || fail "theory: $(cat log out)"
 "$bin/gradient_oracle" "$FGSF_SOURCE/tests/golden/gradients/full.json" >out 2>log && grep -q '"loss' out || fail "oracle: $(cat log)"
 "$bin/overhead" --steps 3 --warmup 1 --methods dqn,fg-sfrql --csv runs/overhead.csv >out 2>log ||
     fail "overhead: $(cat log)"

@@ -253,7 +253,7 @@ usage "no run.json" empty -o kept
 usage "nowhere" nowhere -o kept
 usage "OUT" runs
 usage "folder of runs" -o kept
-usage "unknown option" runs -o kept --wrong
+usage "unknown flag" runs -o kept --wrong
 usage "file" runs -o file/below
 "$export_bin" --help | grep -q usage
 programs=$work/empty

@@ -12,16 +12,20 @@ fail() {
     exit 1
 }
 
-"$driver" ring chain --quick --csv "$work/theory.csv" --curves "$work/curves" > "$work/out"
+"$driver" ring chain --quick --out "$work/a/b" > "$work/out"
 grep -q ' 0 failed' "$work/out" || fail "a row failed"
-[ "$(head -n 1 "$work/theory.csv")" = study,quantity,expected,measured,tolerance,pass ] ||
+[ "$(head -n 1 "$work/a/b/theory.csv")" = study,quantity,expected,measured,tolerance,pass ] ||
     fail "theory.csv has another header"
-grep -q '^ring,' "$work/theory.csv" && grep -q '^chain,' "$work/theory.csv" ||
+grep -q '^ring,' "$work/a/b/theory.csv" && grep -q '^chain,' "$work/a/b/theory.csv" ||
     fail "theory.csv lacks a study"
-grep -v '^#' "$work/curves/theory_ring.csv" | head -n 1 | grep -qx series,x,y ||
+grep -v '^#' "$work/a/b/theory_ring.csv" | head -n 1 | grep -qx series,x,y ||
     fail "theory_ring.csv has another header"
+if command -v gnuplot > /dev/null && [ -x "$FGSF_BUILD/notebooks-export/export" ]; then
+    [ -s "$work/a/b/export/figures/theory_ring.png" ] && grep -q theory_ring.png "$work/out" ||
+        fail "no figure: $(cat "$work/out")"
+fi
 
-for wrong in nonsense --nonsense --csv; do
+for wrong in nonsense --nonsense --out; do
     code=0
     "$driver" "$wrong" > "$work/out" 2> "$work/err" || code=$?
     [ "$code" = 2 ] || fail "'$wrong' ends with $code, not 2"
@@ -29,5 +33,6 @@ for wrong in nonsense --nonsense --csv; do
 done
 
 code=0
-"$driver" chain --csv "$work/missing/theory.csv" > /dev/null 2> "$work/err" || code=$?
-[ "$code" = 1 ] && grep -q missing "$work/err" || fail "an unwritable file goes unnoticed"
+touch "$work/file"
+"$driver" chain --out "$work/file/x" > /dev/null 2> "$work/err" || code=$?
+[ "$code" = 2 ] && grep -q "file/x" "$work/err" || fail "an unwritable folder goes unnoticed"

@@ -148,8 +148,9 @@ TEST seeds_are_a_count_or_a_list(void) {
 TEST bad_input_is_one_line_that_names_it(void) {
     static const char *const bad[][2] = {
         {"--sed 3", "--sed"},
-        {"--method dqn", "--methods is the nearest"},
-        {"--seed 3", "--seeds is the nearest"},
+        {"--method dqn", "did you mean --methods"},
+        {"--seed 3", "did you mean --seeds"},
+        {"--lr 3e-4", "--set KEY=VALUE"},
         {"--seeds 4-1", "4-1"},
         {"--seeds 1-2,2", "twice"},
         {"--seeds 0-9999", "4096"},
@@ -202,7 +203,9 @@ TEST bad_input_is_one_line_that_names_it(void) {
 TEST wrong_settings_are_named_with_the_method(void) {
     static const char *const bad[][2] = {{"--set sf.lrr=3", "sf.lr"},
                                          {"--set sf.lr=abc", "abc"},
-                                         {"--set sf.learning_rate=1", "'sf.lr'"}};
+                                         {"--set sf.learning_rate=1", "'sf.lr' (of DQN 'dqn.lr')"},
+                                         {"--set policy.net_arch=1", "'net.hidden'"},
+                                         {"--set huber=1", "docs/config.md"}};
     for (size_t i = 0; i < 3; i++) {
         ASSERT_EQm(bad[i][0], FGSF_CLI_BAD, run_line(bad[i][0], resolve_first));
         ASSERTm(printed[1], strstr(printed[1], bad[i][1]));

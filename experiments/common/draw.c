@@ -4,10 +4,12 @@
 #endif
 #include "draw.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,6 +59,21 @@ static bool in_path(const char *program) {
         snprintf(path, sizeof path, "%.*s/%s", (int)n, rest, program);
         if (n > 0 && access(path, X_OK) == 0) return true;
     }
+    return false;
+}
+
+bool fgsf_draw_folder(const char *program, const char *out) {
+    char part[4096];
+    snprintf(part, sizeof part, "%s", out);
+    for (char *c = part + 1; *c; c++) {
+        if (*c != '/') continue;
+        *c = '\0';
+        mkdir(part, 0777);
+        *c = '/';
+    }
+    bool made = mkdir(part, 0777) == 0 || errno == EEXIST;
+    if (made && access(part, W_OK | X_OK) == 0) return true;
+    fgsf_say("%s: --out '%s': %s", program, out, strerror(errno));
     return false;
 }
 

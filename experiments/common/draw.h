@@ -4,6 +4,10 @@
 
 #include <stdbool.h>
 
+// Makes the folder OUT and its parents. Returns false, after a line that says why, when it cannot be
+// written to.
+bool fgsf_draw_folder(const char *program, const char *out);
+
 // Draws OUT/export and prints the list of its figures and its tables; `quiet` prints nothing. Without
 // the export tool or gnuplot there are no figures, which a line says. Returns false when there should
 // have been some.

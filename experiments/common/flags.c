@@ -76,22 +76,28 @@ static bool take(fgsf_flags *flags, const fgsf_flag *flag, const char *value) {
     return true;
 }
 
-// Says that there is no such flag, and which one begins most alike.
+// Says that there is no such flag: what begins most alike, or how settings are changed.
 static bool unknown(const fgsf_flags *flags, const char *argument) {
-    const char *nearest = NULL;
+    const char *nearest = NULL, *set = "";
     size_t best = 4; // "--" and two letters
     for (int i = 0; i < flags->count + NUM_COMMON; i++) {
         const char *name = at(flags, i)->name;
         size_t same = 0;
         while (name[same] && name[same] == argument[same]) same++;
-        bool closer = nearest && same == best && strlen(name) < strlen(nearest);
-        if (same > best || closer || (same == best && !nearest)) {
+        if (same > best || (same == best && (!nearest || strlen(name) < strlen(nearest)))) {
             best = same;
             nearest = name;
         }
+        if (strcmp(name, "--set") == 0) set = "--set KEY=VALUE changes a setting, ";
     }
-    fgsf_say("%s: unknown flag '%.200s'; %s%s--help lists all", flags->program, argument,
-             nearest ? nearest : "", nearest ? " is the nearest, " : "");
+    if (argument[0] != '-') {
+        fgsf_say("%s: '%.200s' is not expected here; see --help", flags->program, argument);
+    } else if (nearest) {
+        fgsf_say("%s: unknown flag '%.200s'; did you mean %s? --help lists all", flags->program,
+                 argument, nearest);
+    } else {
+        fgsf_say("%s: unknown flag '%.200s'; %s--help lists all", flags->program, argument, set);
+    }
     return false;
 }
 

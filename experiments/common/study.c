@@ -212,11 +212,6 @@ static bool vet_devices(const study *s) {
     return good;
 }
 
-static bool bad_out(const fgsf_cli *cli, int error) {
-    fgsf_say("%s: --out '%s': %s", cli->spec->program, cli->out, strerror(error));
-    return false;
-}
-
 // Within each seed the long jobs come first, so that the last ones to end are short.
 static void sort_jobs(study *s) {
     for (int i = 1; i < s->num_jobs; i++) {
@@ -230,22 +225,6 @@ static void sort_jobs(study *s) {
         }
         s->jobs[at] = moved;
     }
-}
-
-// Makes OUT and its parents, so that one line says what every job would say.
-static bool make_out(const fgsf_cli *cli) {
-    char part[4096];
-    snprintf(part, sizeof part, "%s", cli->out);
-    for (char *c = part + 1; *c; c++) {
-        if (*c != '/') continue;
-        *c = '\0';
-        mkdir(part, 0777);
-        *c = '/';
-    }
-    if (mkdir(part, 0777) != 0 && errno != EEXIST) {
-        return bad_out(cli, errno);
-    }
-    return access(part, W_OK | X_OK) == 0 || bad_out(cli, errno);
 }
 
 // ---- The study -----------------------------------------------------------------------------------
@@ -363,13 +342,13 @@ static int run_study(const fgsf_cli *cli, const fgsf_variant *variants, int coun
     study s = {.cli = cli};
     struct stat info;
     if (stat(cli->out, &info) == 0 && !S_ISDIR(info.st_mode)) {
-        bad_out(cli, ENOTDIR);
+        fgsf_say("%s: --out '%s': is not a folder", cli->spec->program, cli->out);
         return FGSF_CLI_BAD;
     }
     bool ready = !cli->overwrite || fgsf_mpi_rank() > 0 || fgsf_overwrite(cli, variants, count);
     ready = ready && expand(&s, variants, count);
     sort_jobs(&s);
-    ready = ready && vet_devices(&s) && make_out(cli);
+    ready = ready && vet_devices(&s) && fgsf_draw_folder(cli->spec->program, cli->out);
     int code = ready ? run_jobs(&s) : FGSF_CLI_BAD;
     if (!ready && fgsf_mpi_ranks() > 1) {
         fgsf_mpi_jobs_run(run_job, &s, -1, NULL, &(fgsf_jobs_options){.quiet = true});
