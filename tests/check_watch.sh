@@ -103,7 +103,7 @@ refuse() { # EXPECTED ARGUMENTS...
 refuse "POLICY.gguf is needed"
 refuse "missing.gguf" missing.gguf
 refuse "with space" "$work"
-refuse "second" "$policy" "$policy"
+refuse "not expected" "$policy" "$policy"
 refuse "--wrong" "$policy" --wrong 1
 refuse "--task" "$policy" --task
 refuse "--task '2'" "$policy" --task 2

@@ -206,7 +206,7 @@ TEST wrong_settings_are_named_with_the_method(void) {
                                          {"--set sf.learning_rate=1", "'sf.lr' (of DQN 'dqn.lr')"},
                                          {"--set policy.net_arch=1", "'net.hidden'"},
                                          {"--set huber=1", "docs/config.md"}};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ASSERT_EQm(bad[i][0], FGSF_CLI_BAD, run_line(bad[i][0], resolve_first));
         ASSERTm(printed[1], strstr(printed[1], bad[i][1]));
     }
