@@ -29,7 +29,8 @@ for program in "$bin"/* "$export_bin"; do
         [ -s "$work/out" ] && [ ! -s "$work/log" ] || fail "$program $flag: $(cat "$work/log")"
     done
 done
-"$FGSF_SOURCE/experiments/run" --help | grep -q '^    four_rooms ' || fail "experiments/run --help"
+"$FGSF_SOURCE/experiments/run" --help >"$work/out" || fail "experiments/run --help: exit code $?"
+grep -q '^    four_rooms  *Four Rooms' "$work/out" || fail "experiments/run --help: $(cat "$work/out")"
 
 # As little training as still has two tasks, several checkpoints and every kind of row.
 tiny=(--scale smoke --set train.steps_per_task=60 --set train.log_every=20
