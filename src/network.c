@@ -61,8 +61,9 @@ int fgsf_shape_actions(const fgsf_network_shape *shape) {
 void fgsf_parameters_add(fgsf_parameters *out, const char *name, int rows, int columns,
                          enum fgsf_fill fill, int fan_in) {
     if (!out) return;
+    bool drawn = fill == FGSF_FILL_WEIGHTS || fill == FGSF_FILL_BIASES;
     if (!name || out->count >= FGSF_MAX_PARAMETERS || rows < 1 || columns < 1 ||
-        (int64_t)rows * columns > MOST - (int64_t)out->flat_size) {
+        (drawn && fan_in < 1) || (int64_t)rows * columns > MOST - (int64_t)out->flat_size) {
         out->overflow = true;
         return;
     }
@@ -103,6 +104,20 @@ static fgsf_status check_sizes(const fgsf_network_shape *shape) {
     return status;
 }
 
+// A linear head is W, of a row per output, and b if the shape has biases, at the end of the list.
+static fgsf_status check_head(const fgsf_network_shape *shape, const fgsf_parameters *list,
+                              const char *name) {
+    int w = fgsf_shape_head(shape, list), outputs = fgsf_shape_actions(shape) * shape->features;
+    const fgsf_parameter *b = &list->list[list->count - 1];
+    if (w >= 0 && list->list[w].rows == outputs &&
+        (!shape->bias || b->rows * b->columns == outputs)) {
+        return FGSF_OK;
+    }
+    return fgsf_fail(FGSF_ERR_INVALID,
+                     "network '%s': with linear_head the last parameters must be W of %d rows%s",
+                     name, outputs, shape->bias ? " and b, or the shape must have no bias" : "");
+}
+
 fgsf_status fgsf_network_shape_check(const fgsf_network_shape *shape) {
     if (!shape) return fgsf_fail(FGSF_ERR_INVALID, "network: the shape is NULL");
     fgsf_status status = check_sizes(shape);
@@ -131,10 +146,10 @@ fgsf_status fgsf_network_shape_check(const fgsf_network_shape *shape) {
         return fgsf_fail(
             FGSF_ERR_INVALID,
             "network '%s': 1 to %d parameters with a name are supported, of at least one "
-            "number each and at most %d together",
+            "number each and at most %d together, with a positive fan-in where they are drawn",
             def->name, FGSF_MAX_PARAMETERS, MOST);
     }
-    return FGSF_OK;
+    return def->linear_head ? check_head(shape, &list, def->name) : FGSF_OK;
 }
 
 size_t fgsf_network_flat_size(const fgsf_network_shape *shape) {

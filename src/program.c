@@ -258,12 +258,12 @@ fgsf_status fgsf_program_begin(fgsf_program *program, fgsf_program_size size, bo
 }
 
 fgsf_program_size fgsf_program_measure(const fgsf_program *program) {
-    int nodes = 0;
+    int nodes = 16;
     for (struct ggml_tensor *t = ggml_get_first_tensor(program->ctx); t;
          t = ggml_get_next_tensor(program->ctx, t)) {
-        nodes++; // leaves and nodes alike
+        // Leaves and nodes alike; a rewritten product takes the model of a custom node as well.
+        nodes += t->op == GGML_OP_MUL_MAT || t->op == GGML_OP_OUT_PROD ? 2 : 1;
     }
-    nodes += nodes / 4 + 16; // the rewritten products take a model of a custom node each
     return (fgsf_program_size){nodes, (size_t)nodes * ggml_tensor_overhead()};
 }
 
@@ -461,19 +461,61 @@ static bool depends(const struct ggml_cgraph *graph, const bool *flags, int coun
     return false;
 }
 
-// Says what about a node ggml's backward pass would abort at, or NULL. `second`: a gradient flows into
+// Whether an earlier node than the i-th has the same first operand. Its gradient would be added to the
+// transposed one of node i, which ggml cannot.
+static bool read_before(struct ggml_cgraph *graph, int i) {
+    const struct ggml_tensor *a = ggml_graph_node(graph, i)->src[0];
+    for (int j = 0; j < i; j++) {
+        const struct ggml_tensor *node = ggml_graph_node(graph, j);
+        for (int k = 0; k < GGML_MAX_SRC; k++) {
+            if (node->src[k] == a) return true;
+        }
+    }
+    return false;
+}
+
+static bool is_turned(const struct ggml_tensor *t) {
+    return t && t->nb[0] != ggml_type_size(t->type);
+}
+
+// What about the operands of node i ggml would abort at.
+static const char *obstacle_in_place(struct ggml_cgraph *graph, int i) {
+    const struct ggml_tensor *node = ggml_graph_node(graph, i), *a = node->src[0];
+    switch (node->op) {
+    case GGML_OP_PERMUTE:
+    case GGML_OP_TRANSPOSE:
+        if (a->op != GGML_OP_NONE && a->op != GGML_OP_RESHAPE) {
+            return " of what is not a parameter or a RESHAPE"; // its gradient would have gaps
+        }
+        return read_before(graph, i) ? " of what is read before; RESHAPE it first" : NULL;
+    case GGML_OP_VIEW:
+        return ggml_is_contiguous(a) ? NULL : " of what is not contiguous";
+    case GGML_OP_NONE:
+    case GGML_OP_CPY:
+    case GGML_OP_DUP:
+    case GGML_OP_CONT:
+        return NULL;
+    case GGML_OP_MUL_MAT:
+        if (is_turned(node->src[1])) return " of what is transposed; CONT it first";
+        // fall through
+    default:
+        return is_turned(a) ? " of what is transposed; CONT it first" : NULL;
+    }
+}
+
+// Says what about node i ggml's backward pass would abort at, or NULL. `second`: a gradient flows into
 // its second operand.
-static const char *obstacle(const struct ggml_tensor *node, bool second) {
+static const char *obstacle(struct ggml_cgraph *graph, int i, bool second) {
+    const struct ggml_tensor *node = ggml_graph_node(graph, i);
     const struct ggml_tensor *a = node->src[0], *b = node->src[1];
-    bool moves = node->op == GGML_OP_PERMUTE || node->op == GGML_OP_TRANSPOSE;
-    bool views =
-        moves || node->op == GGML_OP_VIEW || node->op == GGML_OP_RESHAPE || node->op == GGML_OP_CPY;
+    bool views = node->op == GGML_OP_VIEW || node->op == GGML_OP_RESHAPE ||
+                 node->op == GGML_OP_CPY || node->op == GGML_OP_PERMUTE ||
+                 node->op == GGML_OP_TRANSPOSE;
     if (!has_backward(node)) return "";
     if (node->type != GGML_TYPE_F32) return " of another type than float";
     if (node->view_src && !views) return " in place";
-    if (moves && a->op != GGML_OP_NONE && a->op != GGML_OP_RESHAPE) {
-        return " of what is not a parameter or a RESHAPE"; // its gradient would have gaps
-    }
+    const char *placed = obstacle_in_place(graph, i);
+    if (placed) return placed;
     switch (node->op) {
     case GGML_OP_SUB:
     case GGML_OP_DIV:
@@ -485,6 +527,7 @@ static const char *obstacle(const struct ggml_tensor *node, bool second) {
     case GGML_OP_GET_ROWS:
         return node->ne[2] > 1 ? " of more than a matrix" : NULL;
     case GGML_OP_SOFT_MAX:
+        if (node->src[2]) return " with sinks";
         return second || ((const float *)node->op_params)[1] != 0.0f ? " with such a mask" : NULL;
     default:
         return NULL;
@@ -499,10 +542,11 @@ static fgsf_status check_nodes(struct ggml_cgraph *graph, const char *network) {
     for (int i = 0; i < count && status == FGSF_OK; i++) {
         const struct ggml_tensor *node = ggml_graph_node(graph, i);
         flags[i] = node->flags & GGML_TENSOR_FLAG_PARAM;
-        for (int k = 0; k < GGML_MAX_SRC && node->src[k]; k++) {
+        for (int k = 0; k < GGML_MAX_SRC; k++) { // some may be missing
             flags[i] = flags[i] || depends(graph, flags, i, node->src[k]);
         }
-        const char *why = flags[i] ? obstacle(node, depends(graph, flags, i, node->src[1])) : NULL;
+        const char *why =
+            flags[i] ? obstacle(graph, i, depends(graph, flags, i, node->src[1])) : NULL;
         if (why) {
             status = fgsf_fail(FGSF_ERR_UNSUPPORTED,
                                "network '%s': ggml cannot differentiate %s%s; docs/networks.md "

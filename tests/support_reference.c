@@ -302,19 +302,22 @@ static double squared_length(const double *v, int count) {
     return sum;
 }
 
-// Adds one pair's share of the gradient: 2 weight delta^T (eta mean(discount dx(s', a')) - dx(s, a)).
+// Adds one pair's share of the gradient: 2 weight (eta e2^T mean(discount dx(s', a')) - e1^T dx(s, a)).
+// Either error may be NULL.
 static void pair_gradient(const fgsf_bellman_params *params, const fgsf_batch *batch, int pair,
-                          span samples, double weight, const double *theta, const double *delta,
-                          double *gradient) {
+                          span samples, double weight, const double *theta, const double *e1,
+                          const double *e2, double *gradient) {
     const fgsf_network_shape *shape = &params->shape;
     size_t input = (size_t)shape->input;
-    backward_action(shape, theta, batch->s + (size_t)pair * input, batch->a[pair], -2.0 * weight,
-                    delta, gradient);
-    for (int i = samples.first; i < samples.last; i++) {
+    if (e1) {
+        backward_action(shape, theta, batch->s + (size_t)pair * input, batch->a[pair],
+                        -2.0 * weight, e1, gradient);
+    }
+    for (int i = samples.first; i < samples.last && e2; i++) {
         int row = pair * params->samples + i;
         double scale = params->grad_mix * (double)batch->discount[row];
         backward_action(shape, theta, batch->s_next + (size_t)row * input, batch->a_next[row],
-                        2.0 * weight * scale / (samples.last - samples.first), delta, gradient);
+                        2.0 * weight * scale / (samples.last - samples.first), e2, gradient);
     }
 }
 
@@ -335,11 +338,69 @@ double reference_bellman(const fgsf_bellman_params *params, const fgsf_batch *ba
         residual(params, batch, b, error, theta, bootstrap, bootstrap, delta);
         loss += weight * squared_length(delta, params->shape.features);
         if (gradient) {
-            pair_gradient(params, batch, b, factor, weight, theta, delta, gradient);
+            pair_gradient(params, batch, b, factor, weight, theta, delta, delta, gradient);
         }
     }
     free(delta);
     return loss;
+}
+
+// mean(y + discount x(s', a')) of `next` minus x(s, a) of `now`: (F).
+static void error_between(const fgsf_bellman_params *params, const fgsf_batch *batch, int pair,
+                          const double *next, const double *now, double *delta) {
+    span all = {0, batch->present ? batch->present[pair] : params->samples};
+    residual(params, batch, pair, all, now, next, next, delta);
+}
+
+// Adds the share of one pair of the kinds with h: delta and h stand for e1 and e2 as the kind says.
+static void pair_with_error(const fgsf_bellman_params *params, const fgsf_batch *batch, int pair,
+                            double weight, const double *theta, const double *h, double *gradient,
+                            double *error) {
+    int features = params->shape.features;
+    size_t input = (size_t)params->shape.input;
+    double *delta = reference_zeros(2 * (size_t)features), *value = delta + features;
+    error_between(params, batch, pair, theta, theta, delta);
+    forward_action(&params->shape, h, batch->s + (size_t)pair * input, batch->a[pair], value);
+    pair_gradient(params, batch, pair, (span){0, params->samples}, weight, theta,
+                  params->kind == FGSF_GTD2 ? value : delta, value, gradient);
+    for (int f = 0; f < features; f++) delta[f] -= value[f];
+    pair_gradient(params, batch, pair, (span){0, 0}, weight, h, delta, NULL, error);
+    free(delta);
+}
+
+// The same of the kinds with a target network.
+static void pair_with_target(const fgsf_bellman_params *params, const fgsf_batch *batch, int pair,
+                             double weight, const double *theta, const double *target,
+                             double *gradient) {
+    int features = params->shape.features;
+    span all = {0, batch->present ? batch->present[pair] : params->samples};
+    double *lagged = reference_zeros(2 * (size_t)features), *other = lagged + features;
+    error_between(params, batch, pair, target, theta, lagged);
+    bool both = params->kind == FGSF_BIDIRECTIONAL;
+    error_between(params, batch, pair, theta, both ? target : theta, other);
+    bool first = squared_length(lagged, features) > squared_length(other, features);
+    if (both) {
+        pair_gradient(params, batch, pair, all, weight, theta, lagged, other, gradient);
+    } else {
+        pair_gradient(params, batch, pair, all, weight, theta, first ? lagged : other,
+                      first ? NULL : other, gradient);
+    }
+    free(lagged);
+}
+
+void reference_kind(const fgsf_bellman_params *params, const fgsf_batch *batch, const double *theta,
+                    const double *other, double *gradient, double *error) {
+    size_t size = fgsf_network_flat_size(&params->shape);
+    memset(gradient, 0, size * sizeof *gradient);
+    for (size_t i = 0; i < size && error; i++) error[i] = params->h_beta * other[i];
+    for (int b = 0; b < batch->pairs; b++) {
+        double weight = pair_weight(params, batch, b, (span){0, 1}, (span){0, 1});
+        if (error) {
+            pair_with_error(params, batch, b, weight, theta, other, gradient, error);
+        } else {
+            pair_with_target(params, batch, b, weight, theta, other, gradient);
+        }
+    }
 }
 
 double reference_objective(const fgsf_bellman_params *params, const fgsf_batch *batch,

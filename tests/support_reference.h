@@ -44,6 +44,11 @@ void reference_backward(const fgsf_network_shape *shape, const double *theta, co
 double reference_bellman(const fgsf_bellman_params *params, const fgsf_batch *batch,
                          const double *theta, const double *target, double *gradient);
 
+// Fills the gradient of a kind with another network: h for corrected and gtd2, whose own gradient with
+// its weight decay goes to `error`, or the target network of bidirectional and convergent (`error` NULL).
+void reference_kind(const fgsf_bellman_params *params, const fgsf_batch *batch, const double *theta,
+                    const double *other, double *gradient, double *error);
+
 // Returns a scalar whose true gradient in theta, at theta = frozen, is the direction of the
 // parameters' method: what is detached there is computed from `frozen` here. For the full gradient
 // with the shared estimator it is the loss itself and `frozen` plays no part.

@@ -69,6 +69,25 @@ static void fill_replay(world *w, fgsf_rng *rng) {
     }
 }
 
+// Draws all heads of a network.
+static void draw_network(fgsf_network *net, fgsf_rng *rng) {
+    fgsf_network_init(net, FGSF_UNIFORM_FAN_IN, rng);
+    for (int head = 1; head < fgsf_network_get_shape(net)->heads; head++) {
+        fgsf_network_init_head(net, head, FGSF_UNIFORM_FAN_IN, rng);
+    }
+}
+
+// An error network that is not zero, and its twin.
+static void add_error(world *w, int k, fgsf_rng *rng) {
+    fgsf_network *net = w->t->learner->training[k].error;
+    twin *h = w->policies[k].error = calloc(1, sizeof *h);
+    if (!h) abort();
+    draw_network(net, rng);
+    h->theta = reference_parameters(net);
+    h->start = reference_parameters(net);
+    h->opt = reference_optimizer_create(&w->t->cfg.learner.opt, fgsf_network_size(net));
+}
+
 // Random parameters, other ones in the target network, and scoring vectors that disagree.
 static void fill_policies(world *w, fgsf_rng *rng) {
     fgsf_agent *agent = w->t->agent;
@@ -76,17 +95,15 @@ static void fill_policies(world *w, fgsf_rng *rng) {
     size_t size = fgsf_network_flat_size(&agent->shape);
     for (int k = 0; k < w->num_policies; k++) {
         twin *p = &w->policies[k];
-        fgsf_network_init(agent->nets[k], FGSF_UNIFORM_FAN_IN, rng);
-        for (int head = 1; head < agent->shape.heads; head++) {
-            fgsf_network_init_head(agent->nets[k], head, FGSF_UNIFORM_FAN_IN, rng);
-        }
+        draw_network(agent->nets[k], rng);
         p->theta = reference_parameters(agent->nets[k]);
         p->start = reference_parameters(agent->nets[k]);
         if (w->t->learner->training[k].target) {
-            fgsf_network_init(w->t->learner->training[k].target, FGSF_UNIFORM_FAN_IN, rng);
+            draw_network(w->t->learner->training[k].target, rng);
             p->target = reference_parameters(w->t->learner->training[k].target);
         }
         p->opt = reference_optimizer_create(&cfg->learner.opt, size);
+        if (w->t->learner->training[k].error) add_error(w, k, rng);
     }
     for (int i = 0;
          i < WORLD_TASKS * agent->shape.features && cfg->learner.agent.representation != FGSF_Q;
@@ -119,13 +136,17 @@ world *world_create(const char *preset, const char *method, const char *settings
     return w;
 }
 
+static void twin_free(twin *p) {
+    if (p->error) twin_free(p->error);
+    free(p->error);
+    free(p->theta);
+    free(p->start);
+    free(p->target);
+    reference_optimizer_free(&p->opt);
+}
+
 void world_free(world *w) {
-    for (int k = 0; k < w->num_policies; k++) {
-        free(w->policies[k].theta);
-        free(w->policies[k].start);
-        free(w->policies[k].target);
-        reference_optimizer_free(&w->policies[k].opt);
-    }
+    for (int k = 0; k < w->num_policies; k++) twin_free(&w->policies[k]);
     fgsf_replay_free(w->mirror);
     fgsf_trainer_free(w->t);
     free(w);
@@ -195,10 +216,11 @@ void world_q(const world *w, const double *theta, const float *s, int task, doub
     head_q(w, theta, 0, s, task, q);
 }
 
-// Q of policy k.
+// Q of policy k, by the network that chooses actions: without target.double, the target network.
 static void policy_q(const world *w, int k, const float *s, int task, double *q) {
     const fgsf_agent *agent = w->t->agent;
-    const double *theta = w->policies[fgsf_agent_net_of(agent, k)].theta;
+    const twin *p = &w->policies[fgsf_agent_net_of(agent, k)];
+    const double *theta = p->target && !w->t->cfg.learner.target.double_q ? p->target : p->theta;
     head_q(w, theta, fgsf_agent_head_of(agent, k), s, task, q);
 }
 
@@ -320,14 +342,30 @@ static void step_one(const world *w, twin *p, const double *gradient, int head, 
 // One step of a shared network: the body and every head with a row, each by its own count of steps. A
 // head without a row does not move, nor do its moments.
 static void step_heads(const world *w, twin *p, const double *gradient, const pick *picks,
-                       int count) {
-    step_one(w, p, gradient, -1, p->opt.steps++, w->t->cfg.learner.lr);
+                       int count, double rate) {
+    step_one(w, p, gradient, -1, p->opt.steps++, rate * w->t->cfg.learner.lr);
     for (int head = 0; head < WORLD_TASKS; head++) {
         bool has_rows = false;
         for (int j = 0; j < count; j++) has_rows = has_rows || picks[j].head == head;
         if (has_rows) {
-            step_one(w, p, gradient, head, p->head_steps[head]++, head_rate(w, head));
+            step_one(w, p, gradient, head, p->head_steps[head]++, rate * head_rate(w, head));
         }
+    }
+}
+
+// beta of one pair's |delta - h|^2 / 2, in the scale of the loss.
+static double decay(const world *w, enum fgsf_loss_scale scale) {
+    double beta = w->t->cfg.learner.gradient.h_beta;
+    return scale == FGSF_SUM ? beta * WORLD_BATCH : beta / w->t->agent->shape.features;
+}
+
+// One step of twin p at `rate` times lr: all of it, or the body and the heads that have rows.
+static void take_step(const world *w, twin *p, const double *gradient, const pick *picks, int count,
+                      double rate, double lr) {
+    if (w->t->agent->shared) {
+        step_heads(w, p, gradient, picks, count, rate);
+    } else {
+        reference_optimizer_step(&p->opt, p->theta, gradient, rate * lr);
     }
 }
 
@@ -339,7 +377,9 @@ void world_update(world *w, const recipe *r, int k, const pick *picks, int count
     fgsf_bellman_params params = {.shape = w->t->agent->shape,
                                   .max_pairs = count,
                                   .samples = (int)cfg->avg.n,
+                                  .kind = cfg->gradient.kind,
                                   .grad_mix = r->eta,
+                                  .h_beta = decay(w, r->scale),
                                   .estimator = r->estimator,
                                   .split = (int)cfg->avg.n / 2,
                                   .target_network = p->target != NULL,
@@ -357,19 +397,22 @@ void world_update(world *w, const recipe *r, int k, const pick *picks, int count
     for (int j = 0; j < count; j++) {
         write_pick(w, &picks[j], j, &in);
     }
-    double *gradient = reference_zeros(p->opt.size);
-    reference_bellman(&params, &batch, p->theta, p->target, gradient);
-    if (w->t->agent->shared) {
-        step_heads(w, p, gradient, picks, count);
+    double *gradient = reference_zeros(p->opt.size), *of_error = reference_zeros(p->opt.size);
+    if (cfg->gradient.kind <= FGSF_MIX) {
+        reference_bellman(&params, &batch, p->theta, p->target, gradient);
     } else {
-        reference_optimizer_step(&p->opt, p->theta, gradient, lr);
+        reference_kind(&params, &batch, p->theta, p->error ? p->error->theta : p->target, gradient,
+                       p->error ? of_error : NULL);
     }
+    take_step(w, p, gradient, picks, count, 1.0, lr);
+    if (p->error) take_step(w, p->error, of_error, picks, count, cfg->gradient.h_rate, lr);
     free(gradient);
+    free(of_error);
     p->updates++;
     bool hard = cfg->target.mode == FGSF_TARGET_HARD && p->updates % cfg->target.period == 0;
     double rate = cfg->target.mode == FGSF_TARGET_POLYAK ? cfg->target.polyak : hard ? 1.0 : 0.0;
     for (size_t i = 0; p->target && i < p->opt.size; i++) {
-        p->target[i] += rate * (p->theta[i] - p->target[i]);
+        p->target[i] = hard ? p->theta[i] : p->target[i] + rate * (p->theta[i] - p->target[i]);
     }
 }
 
@@ -391,9 +434,10 @@ double world_error(const world *w) {
     for (int k = 0; k < w->num_policies; k++) {
         const twin *p = &w->policies[k];
         worst = worse(worst, difference(w->t->agent->nets[k], p->theta, p->opt.size));
-        if (p->target) {
-            worst =
-                worse(worst, difference(w->t->learner->training[k].target, p->target, p->opt.size));
+        const fgsf_training *training = &w->t->learner->training[k];
+        if (p->target) worst = worse(worst, difference(training->target, p->target, p->opt.size));
+        if (p->error) {
+            worst = worse(worst, difference(training->error, p->error->theta, p->opt.size));
         }
     }
     return worst;

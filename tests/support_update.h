@@ -23,6 +23,7 @@ typedef struct twin {
     reference_optimizer opt;
     int64_t updates;
     int64_t head_steps[WORLD_TASKS]; // of the heads of a shared network
+    struct twin *error;              // its error network, or NULL
 } twin;
 
 // A pair as drawn: its own slot and those of `count` transitions with the same (s, a).
@@ -39,7 +40,7 @@ typedef struct pick {
     int head; // of a shared network
 } pick;
 
-// How the loss of a method is made.
+// How the loss of a method is made. The kinds with another network are known by gradient.kind.
 typedef struct recipe {
     double eta;
     enum fgsf_loss_scale scale;
@@ -85,7 +86,8 @@ void world_update(world *w, const recipe *r, int k, const pick *picks, int count
 // Lets the library take the step.
 fgsf_status world_learn(world *w);
 
-// Returns the largest |library - twin| over all parameters and targets of all policies.
+// Returns the largest |library - twin| over all parameters of all policies, of targets and of error
+// networks.
 double world_error(const world *w);
 
 // Returns the largest change of a twin's parameters since the world was created.

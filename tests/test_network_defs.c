@@ -320,6 +320,36 @@ TEST counts_products_that_are_left(void) {
     PASS();
 }
 
+// As many products as parameters, more than anything else in the graph: all find room and are lowered.
+static struct ggml_tensor *wide_forward(struct ggml_context *ctx, const fgsf_network_shape *shape,
+                                        struct ggml_tensor *const *p, struct ggml_tensor *s) {
+    (void)shape;
+    struct ggml_tensor *x = ggml_mul_mat(ctx, p[0], s);
+    for (int i = 1; i < FGSF_MAX_PARAMETERS; i++) {
+        x = ggml_add(ctx, x, ggml_mul_mat(ctx, p[i], s));
+    }
+    return x;
+}
+
+static void wide_parameters(const fgsf_network_shape *shape, fgsf_parameters *out) {
+    for (int i = 0; i < FGSF_MAX_PARAMETERS; i++) {
+        fgsf_parameters_add(out, "w", shape->actions * shape->features, shape->input,
+                            FGSF_FILL_WEIGHTS, shape->input);
+    }
+}
+
+TEST many_products_have_room(void) {
+    static const fgsf_network_def wide = {
+        .name = "wide", .summary = "", .parameters = wide_parameters, .forward = wide_forward};
+    fgsf_bellman_params params = params_of(0, 1.0);
+    int products = 0, left = -1;
+    params.shape.def = &wide;
+    ASSERT(count_left(params, &products, &left));
+    ASSERT(products > 4 * FGSF_MAX_PARAMETERS);
+    ASSERT_EQ_FMT(0, left, "%d");
+    PASS();
+}
+
 // ---- What is refused -----------------------------------------------------------------------------
 
 typedef struct ggml_tensor tensor;
@@ -354,6 +384,15 @@ FORWARD(transpose,
 FORWARD(half, head(ctx, p, ggml_cast(ctx, ggml_cast(ctx, h, GGML_TYPE_F16), GGML_TYPE_F32)))
 FORWARD(short, h)
 FORWARD(none, NULL)
+FORWARD(product,
+        head(ctx, p, ggml_mul_mat(ctx, ggml_mul_mat(ctx, p[0], ggml_transpose(ctx, p[3])), h)))
+FORWARD(turned_sum,
+        head(ctx, p, ggml_mul_mat(ctx, ggml_add(ctx, ggml_transpose(ctx, p[4]), p[4]), h)))
+FORWARD(twice, head(ctx, p,
+                    ggml_add(ctx, ggml_mul_mat(ctx, p[4], h),
+                             ggml_mul_mat(ctx, ggml_cont(ctx, ggml_transpose(ctx, p[4])), h))))
+FORWARD(view, head(ctx, p,
+                   ggml_cont(ctx, ggml_view_2d(ctx, ggml_transpose(ctx, p[3]), 3, s->ne[1], 4, 0))))
 FORWARD(constant, ggml_repeat_4d(ctx, s, 6, s->ne[1], 1, 1))
 
 static void refused_parameters(const fgsf_network_shape *shape, fgsf_parameters *out) {
@@ -361,6 +400,17 @@ static void refused_parameters(const fgsf_network_shape *shape, fgsf_parameters 
     fgsf_parameters_add(out, "in", 3, shape->input, FGSF_FILL_WEIGHTS, shape->input);
     fgsf_parameters_add(out, "out", outputs, 3, FGSF_FILL_WEIGHTS, 3);
     fgsf_parameters_add(out, "divisor", 1, 3, FGSF_FILL_ONES, 3);
+    fgsf_parameters_add(out, "other", shape->input, 3, FGSF_FILL_WEIGHTS, 3);
+    fgsf_parameters_add(out, "square", 3, 3, FGSF_FILL_WEIGHTS, 3);
+}
+
+// ggml adds the sinks' place after the node is made.
+static tensor *sinks_forward(context *ctx, const fgsf_network_shape *shape, tensor *const *p,
+                             tensor *s) {
+    (void)shape;
+    tensor *h = ggml_soft_max(ctx, body(ctx, p, s));
+    ggml_soft_max_add_sinks(h, ggml_view_1d(ctx, p[2], 1, 0));
+    return head(ctx, p, h);
 }
 
 TEST refuses(const char *name,
@@ -391,6 +441,11 @@ SUITE(refusals) {
     RUN_TESTp(refuses, "div", div_forward, no, "DIV with a second operand that is repeated");
     RUN_TESTp(refuses, "inplace", inplace_forward, no, "RELU in place");
     RUN_TESTp(refuses, "transpose", transpose_forward, no, "TRANSPOSE of what is not");
+    RUN_TESTp(refuses, "twice", twice_forward, no, "TRANSPOSE of what is read before;");
+    RUN_TESTp(refuses, "product", product_forward, no, "MUL_MAT of what is transposed;");
+    RUN_TESTp(refuses, "turned_sum", turned_sum_forward, no, "ADD of what is transposed;");
+    RUN_TESTp(refuses, "view", view_forward, no, "VIEW of what is not contiguous;");
+    RUN_TESTp(refuses, "sinks", sinks_forward, no, "SOFT_MAX with sinks;");
     RUN_TESTp(refuses, "half", half_forward, no, "of another type than float");
     RUN_TESTp(refuses, "short", short_forward, FGSF_ERR_INVALID, "9 numbers for 3 rows of 6");
     RUN_TESTp(refuses, "none", none_forward, FGSF_ERR_INVALID, "0 numbers");
@@ -417,6 +472,41 @@ TEST registers(void) {
     PASS();
 }
 
+// A definition that lists something else than it says is refused before anything reads it.
+static int lies; // which one `lying_parameters` tells
+
+static void lying_parameters(const fgsf_network_shape *shape, fgsf_parameters *out) {
+    int outputs = shape->actions * shape->features;
+    fgsf_parameters_add(out, "w", lies == 1 ? 5 : outputs, shape->input, FGSF_FILL_WEIGHTS,
+                        lies == 2 ? 0 : shape->input);
+    if (lies != 3) fgsf_parameters_add(out, "b", 1, outputs - (lies == 4), FGSF_FILL_ZEROS, 0);
+    for (int i = 2; lies == 5 && i <= FGSF_MAX_PARAMETERS; i++) {
+        fgsf_parameters_add(out, "b", 1, outputs, FGSF_FILL_ZEROS, 0);
+    }
+}
+
+TEST refuses_lists(void) {
+    static const fgsf_network_def def = {.name = "lying",
+                                         .summary = "",
+                                         .parameters = lying_parameters,
+                                         .forward = wide_forward,
+                                         .linear_head = true};
+    static const char head[] = "network 'lying': with linear_head the last parameters must be W";
+    static const char list[] = "network 'lying': 1 to 64 parameters";
+    static const char *const says[] = {NULL, head, list, head, head, list};
+    fgsf_network_shape shape = problem_shape(FGSF_RELU);
+    shape.def = &def;
+    lies = 0;
+    ASSERT_OK(fgsf_network_shape_check(&shape));
+    for (lies = 1; lies < NUM(says); lies++) {
+        ASSERT_REFUSED(fgsf_network_shape_check(&shape), says[lies]);
+    }
+    lies = 3; // no b, which is right without biases
+    shape.bias = false;
+    ASSERT_OK(fgsf_network_shape_check(&shape));
+    PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
@@ -436,7 +526,9 @@ int main(int argc, char **argv) {
     }
     printf("\nworst error against central differences: %.2e\n", worst);
     RUN_TEST(counts_products_that_are_left);
+    RUN_TEST(many_products_have_room);
     RUN_SUITE(refusals);
+    RUN_TEST(refuses_lists);
     RUN_TEST(registers);
     for (int d = 0; d < 2; d++) fgsf_device_free(devices[d]);
     GREATEST_MAIN_END();
