@@ -389,7 +389,12 @@ fgsf_status fgsf_learner_add_task(fgsf_learner *l) {
     }
     fgsf_status status = fgsf_agent_add_policy(l->agent, &l->init_rng);
     int net = fgsf_agent_net_of(l->agent, k);
-    if (status == FGSF_OK && !l->training[net].opt) status = add_training(l, net);
+    fgsf_training *training = &l->training[net];
+    if (status == FGSF_OK && !training->opt) {
+        status = add_training(l, net);
+    } else if (status == FGSF_OK && training->target) { // as in a network of its own
+        fgsf_network_take_head(training->target, l->agent->nets[net], k);
+    }
     return status == FGSF_OK ? fgsf_learner_refresh_rho(l, k, false) : status;
 }
 

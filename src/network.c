@@ -263,16 +263,25 @@ void fgsf_network_init_head(fgsf_network *net, int head, enum fgsf_init init, fg
     }
 }
 
-void fgsf_network_copy_head(fgsf_network *net, int head) {
-    if (!net || head < 1 || head >= net->shape.heads) return;
+// Copies head `from` of a network of the same shape to head `to` of `net`.
+static void copy_rows(fgsf_network *net, int to, const fgsf_network *source, int from) {
     float *data = fgsf_network_edit(net);
     for (int i = fgsf_shape_head(&net->shape, &net->parameters); i < net->parameters.count; i++) {
         int rows;
         fgsf_parameter p = head_rows(net, i, &rows);
         size_t size = (size_t)rows * (size_t)p.columns;
-        float *to = data + p.offset + (size_t)head * size;
-        memcpy(to, to - size, size * sizeof(float));
+        memcpy(data + p.offset + (size_t)to * size, source->data + p.offset + (size_t)from * size,
+               size * sizeof(float));
     }
+}
+
+void fgsf_network_copy_head(fgsf_network *net, int head) {
+    if (!net || head < 1 || head >= net->shape.heads) return;
+    copy_rows(net, head, net, head - 1);
+}
+
+void fgsf_network_take_head(fgsf_network *net, const fgsf_network *source, int head) {
+    copy_rows(net, head, source, head);
 }
 
 const fgsf_network_shape *fgsf_network_get_shape(const fgsf_network *net) {

@@ -104,6 +104,9 @@ const fgsf_network_def *fgsf_shape_def(const fgsf_network_shape *shape);
 int fgsf_shape_actions(const fgsf_network_shape *shape);
 int fgsf_shape_head(const fgsf_network_shape *shape, const fgsf_parameters *list);
 
+// Copies one head of a shared network from another one of the same shape.
+void fgsf_network_take_head(fgsf_network *net, const fgsf_network *source, int head);
+
 // The host memory of a network.
 ggml_backend_buffer_t fgsf_network_buffer(const fgsf_network *net);
 

@@ -758,6 +758,29 @@ TEST update_is_the_specification_s(const update_case *c) {
     PASS();
 }
 
+// The target network of a shared body knows a new head as it starts, drawn or copied.
+TEST a_new_head_is_in_the_target_network(const char *settings) {
+    world *w = world_create("clean", "sfrql", settings, 0);
+    fgsf_config cfg = w->t->cfg;
+    fgsf_trainer *t = NULL;
+    ASSERT_OK(fgsf_trainer_create(&cfg, &t));
+    for (int tasks = 1; tasks <= WORLD_TASKS; tasks++) {
+        ASSERT_OK(fgsf_trainer_add_tasks(t, tasks));
+        const fgsf_network *net = t->agent->nets[0], *target = t->learner->training[0].target;
+        const fgsf_parameters *list = fgsf_network_get_parameters(net);
+        const fgsf_parameter *last = &list->list[list->count - 2];
+        size_t each = (size_t)(t->agent->shape.actions * t->agent->shape.features * last->columns);
+        const float *head =
+            fgsf_network_parameters(net) + last->offset + each * (size_t)(tasks - 1);
+        ASSERT(head[0] != 0.0f && head[each - 1] != 0.0f);
+        ASSERT_MEM_EQ(fgsf_network_parameters(net), fgsf_network_parameters(target),
+                      fgsf_network_size(net) * sizeof(float));
+    }
+    fgsf_trainer_free(t);
+    world_free(w);
+    PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
@@ -765,6 +788,9 @@ int main(int argc, char **argv) {
     for (int i = 0; i < NUM_CASES; i++) {
         RUN_TESTp(update_is_the_specification_s, &CASES[i]);
     }
+    RUN_TESTp(a_new_head_is_in_the_target_network, "net.kind=torso target.mode=hard");
+    RUN_TESTp(a_new_head_is_in_the_target_network,
+              "net.kind=torso target.mode=polyak sf.init_from=previous");
     RUN_TEST(hull_ties_share_the_gradient);
     RUN_TEST(hull_ties_at_the_mean_next_state);
     GREATEST_MAIN_END();
