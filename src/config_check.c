@@ -203,6 +203,9 @@ static fgsf_status check_dqn(const fgsf_config *cfg, const fgsf_env_def *def) {
 }
 
 static fgsf_status check_diagnostics(const fgsf_config *cfg, const fgsf_env_def *def) {
+    if (cfg->eval.every > 0 && cfg->eval.episodes == 0) {
+        return refuse("eval.every needs eval.episodes of at least 1: its rows are their means");
+    }
     if (!cfg->diag.psi_error) return FGSF_OK;
     if (!def || !def->deterministic) {
         return refuse("diag.psi_error is for deterministic environments such as four_rooms, whose "

@@ -71,6 +71,12 @@ checksums() {
         xargs -0 sh -c 'stat -c "%n %Y" "$@" && cksum "$@"' sh)
 }
 
+# The columns that docs/run-directory.md lists in the section of a file.
+documented() { # FILE
+    sed -n "/^## $1\$/,/^## [^#]/p" "$FGSF_SOURCE/docs/run-directory.md" |
+        sed -n 's/^| \(`.*`\) |.*/\1/p' | tr -d '` ' | tr ',\n' ',,' | sed 's/,$//'
+}
+
 steps_of() { sed -n 's/^"steps": \([0-9]*\),.*/\1/p' "$1/run.json"; }
 status_of() { sed -n 's/^"status": "\(.*\)",/\1/p' "$1/run.json"; }
 
@@ -91,6 +97,18 @@ about=zoo/four_rooms/fg-sfrql@semi-hard+sf.lr=3e-4/seed-0/run.json
 for line in '"sf.lr_prior": 3e-06' '"target.period": 100' '"gradient.kind": "semi"' '"env.slip": 0,'; do
     grep -qF "$line" $about || fail "zoo: no $line in $(cat $about)"
 done
+good four_rooms --out curves --methods dqn,fg-sfrql --set eval.every=30 --set eval.horizon=300 \
+    --set env.slip=0.8
+for run in curves/four_rooms/*/seed-0; do # a row per 30 steps; the last is what the evaluation at the end finds
+    [ "$(cut -d, -f1,2 "$run/curve.csv" | tr '\n' ' ')" = 'step,task 30,0 60,0 90,1 120,1 ' ] ||
+        fail "curve.csv: $(cat "$run/curve.csv")"
+    [ "$(head -1 "$run/curve.csv")" = "$(documented curve.csv)" ] || fail "curve.csv: columns"
+    awk -F, '$1 == 1 && $3 == "learned" && $4 == 0 { n++; a += $5; b += $9; c += $7; d += $6 }
+        END { printf "%.7g,%.7g,%.7g,%.7g\n", a / n, b / n, c / n, d / n }' "$run/eval.csv" >expected
+    [ "$(tail -n 1 "$run/curve.csv" | awk -F, '{ printf "%.7g,%.7g,%.7g,%.7g", $3, $4, $5, $6 }')" = "$(cat expected)" ] ||
+        fail "$run: $(tail -n 1 "$run/curve.csv") is not $(cat expected)"
+    ! grep -q '^0,' expected || fail "$run: an evaluation without reward shows nothing"
+done
 [ "$(ls runs/four_rooms | grep -c '@slip')" = 5 ] || fail "averaging: $(ls runs/four_rooms)"
 [ "$(ls runs/four_rooms | grep -c '@[A-J]')" = 9 ] || fail "ablation: $(ls runs/four_rooms)"
 if $have_mujoco; then
@@ -108,11 +126,6 @@ fi
 
 # ---- files and columns as documented -------------------------------------------------------------
 
-# The columns that docs/run-directory.md lists in the section of a file.
-documented() { # FILE
-    sed -n "/^## $1\$/,/^## [^#]/p" "$FGSF_SOURCE/docs/run-directory.md" |
-        sed -n 's/^| \(`.*`\) |.*/\1/p' | tr -d '` ' | tr ',\n' ',,' | sed 's/,$//'
-}
 for run in runs/*/*/seed-*; do
     for file in run.json train.csv eval.csv policy.gguf state.gguf lock; do
         [ -e "$run/$file" ] || fail "$run: no $file"

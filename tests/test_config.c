@@ -536,6 +536,16 @@ TEST contradictions_are_refused_with_a_reason(void) {
         {"clean", "dqn", "dqn.task_input=onehot", "dqn.per_task=false"},
         {"clean", "dqn", "train.buffer_reset_on_task=false env.num_tasks=2", "other tasks'"},
         {"clean", "dqn", "dqn.relabel=true", "relabel"},
+        {"clean", "corrected-sfrql", "target.mode=polyak", "target.mode with gradient.kind"},
+        {"clean", "dqn", "gradient.kind=gtd2 target.mode=hard", "target.mode with gradient.kind"},
+        {"clean", "sfrql", "gradient.kind=bidirectional", "needs a target network"},
+        {"clean", "dqn", "gradient.kind=convergent", "needs a target network"},
+        {"clean", "fg-sfrql-average", "gradient.kind=corrected", "set avg.n=1"},
+        {"clean", "fg-dqn", "gradient.kind=gtd2 avg.n=2", "set avg.n=1"},
+        {"clean", "fg-sfrql-average",
+         "gradient.kind=convergent target.mode=hard avg.estimator=critic_only",
+         "one set of samples"},
+        {"clean", "sfrql", "eval.every=10 eval.episodes=0", "eval.episodes of at least 1"},
         {"clean", "sfrql", "reward.alpha_w=2", "do not converge"},
         {"clean", "sfrql", "diag.psi_error=true", "four_rooms"},
         {"clean", "sfrql", "env.name=nowhere", "nowhere"},
@@ -563,10 +573,34 @@ TEST contradictions_are_refused_with_a_reason(void) {
     fgsf_config_set(&good, "representation", "xi", NULL);
     fgsf_config_set(&good, "reward.model", "mlp", NULL);
     ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_validate(&good));
+    good = made("clean", "fg-sfrql-average"); // where the losses share their samples
+    fgsf_config_set(&good, "gradient.kind", "convergent", NULL);
+    fgsf_config_set(&good, "target.mode", "polyak", NULL);
+    ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_validate(&good));
     good = made("clean", "fg-dqn"); // Avrachenkov et al. average over equal (s, a)
     fgsf_config_set(&good, "avg.n", "5", NULL);
     fgsf_config_set(&good, "avg.estimator", "critic_only", NULL);
     ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_validate(&good));
+    PASS();
+}
+
+TEST exploration_follows_its_schedule(void) {
+    fgsf_config cfg = made("clean", "dqn");
+    cfg.explore.epsilon = 0.2;
+    cfg.explore.to = 0.8; // it may rise
+    cfg.explore.over = 4;
+    ASSERT_EQ_FMT(0.2, fgsf_config_epsilon(&cfg, 3), "%g");
+    cfg.explore.schedule = FGSF_EXPLORE_LINEAR;
+    const double expected[] = {0.2, 0.35, 0.5, 0.65, 0.8, 0.8};
+    for (int step = 0; step < 6; step++) {
+        ASSERT_IN_RANGEm("epsilon", expected[step], fgsf_config_epsilon(&cfg, step), 1e-12);
+    }
+    cfg.explore.over = 1;
+    ASSERT_EQ_FMT(0.2, fgsf_config_epsilon(&cfg, 0), "%g");
+    ASSERT_EQ_FMT(0.8, fgsf_config_epsilon(&cfg, 1), "%g");
+    ASSERT_EQ_FMT(0.8, fgsf_config_epsilon(&cfg, INT64_MAX), "%g");
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_set(&cfg, "explore.over", "0", NULL));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_config_set(&cfg, "explore.to", "1.5", NULL));
     PASS();
 }
 
@@ -626,6 +660,7 @@ int main(int argc, char **argv) {
     RUN_TEST(extreme_json_is_refused);
     RUN_TEST(files_that_cannot_be_read_are_named);
     RUN_TEST(contradictions_are_refused_with_a_reason);
+    RUN_TEST(exploration_follows_its_schedule);
     RUN_TEST(validate_checks_ranges_too);
     RUN_TEST(get_reports_a_small_buffer);
     GREATEST_MAIN_END();

@@ -404,6 +404,29 @@ TEST rows_are_due_on_time_and_complete(const char *method) {
     PASS();
 }
 
+// Actions are random as often as the schedule says, from the first step of each task on.
+TEST exploration_starts_anew_with_each_task(const char *method) {
+    fgsf_trainer *t = NULL;
+    int64_t steps[3] = {0}, explored = 0;
+    ASSERT_OK(create("clean", method,
+                     TINY "env.num_tasks=3 train.steps_per_task=40 train.batch_size=16 "
+                          "explore.schedule=linear explore.epsilon=1 explore.to=0.1 "
+                          "explore.over=30",
+                     &t));
+    fgsf_rng rng = t->learner->explore_rng; // nothing else draws from it
+    while (!fgsf_trainer_done(t)) {
+        ASSERT_OK(fgsf_trainer_step(t));
+        int64_t step = steps[t->task]++;
+        bool random = fgsf_rng_uniform(&rng) < (step < 30 ? 1.0 - 0.9 * (double)step / 30.0 : 0.1);
+        if (random) fgsf_rng_below(&rng, (uint64_t)t->spec.num_actions);
+        explored += random;
+        ASSERT_MEM_EQ(&rng, &t->learner->explore_rng, sizeof rng);
+    }
+    ASSERT(explored > 30 && explored < 90);
+    fgsf_trainer_free(t);
+    PASS();
+}
+
 // Measuring changes nothing in the run, and says the same again.
 TEST diagnostics_leave_no_trace(void) {
     fgsf_trainer *a = NULL, *b = NULL;
@@ -600,6 +623,8 @@ int main(int argc, char **argv) {
     RUN_TESTp(dqn_is_the_case_of_one_feature, "fg-dqn", "fg-sfrql");
     RUN_TESTp(rows_are_due_on_time_and_complete, "fg-sfrql");
     RUN_TESTp(rows_are_due_on_time_and_complete, "fg-sfrql-random");
+    RUN_TESTp(exploration_starts_anew_with_each_task, "dqn");
+    RUN_TESTp(exploration_starts_anew_with_each_task, "fg-sfrql-random");
     RUN_TEST(diagnostics_leave_no_trace);
     RUN_TEST(divergence_ends_the_run_and_keeps_its_data);
     RUN_TEST(prefilled_transitions_stay);
