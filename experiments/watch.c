@@ -28,7 +28,7 @@
 #include "watch_view.h"
 
 #define MAX_SHOWN 12 // priors in the table of Q-values
-#define MAX_LINE 1024
+#define TRIED 2000   // transitions that the error of a reward is measured on
 
 typedef struct options {
     const char *policy, *task, *frames, *reward;
@@ -54,6 +54,7 @@ typedef struct watcher {
     double total;  // return so far
     double *w;     // typed weights, or the fit of a typed formula
     bool typed;    // the reward is the command line's
+    bool infinite; // it was not finite somewhere
     double sum;    // of returns
     int reached;   // episodes that reached the goal
     fgsf_step_result last;
@@ -295,13 +296,21 @@ static fgsf_status choose(watcher *w, fgsf_rng *rng) {
 
 // The typed reward of a feature vector: weights have commas, formulas have features.
 static bool typed_reward(const void *context, int task, const double *phi, double *reward) {
-    const watcher *w = context;
+    watcher *w = (watcher *)context;
     int n = w->env->spec.num_features;
+    bool formula = strstr(w->o->reward, "phi");
     (void)task;
-    if (strstr(w->o->reward, "phi")) return fgsf_formula(w->o->reward, phi, n, reward) == FGSF_OK;
     *reward = 0;
-    for (int i = 0; i < n; i++) *reward += w->w[i] * phi[i];
+    if (formula && fgsf_formula(w->o->reward, phi, n, reward) != FGSF_OK) return false;
+    for (int i = 0; i < n && !formula; i++) *reward += w->w[i] * phi[i];
+    w->infinite = w->infinite || !isfinite((float)*reward); // networks compute in floats
     return true;
+}
+
+static fgsf_status check_finite(const watcher *w) {
+    if (!w->infinite) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_INVALID, "--reward '%.200s': is not finite for features that occur",
+                     w->o->reward);
 }
 
 static fgsf_status play(watcher *w) {
@@ -320,7 +329,10 @@ static fgsf_status play(watcher *w) {
         if (over || status != FGSF_OK) break;
         status = fgsf_env_step(w->env, w->choice.action, &rng, &w->last);
         double reward = w->last.reward;
-        if (w->typed && status == FGSF_OK) typed_reward(w, w->task, w->last.phi, &reward);
+        if (w->typed && status == FGSF_OK) {
+            typed_reward(w, w->task, w->last.phi, &reward);
+            status = check_finite(w);
+        }
         w->total += reward;
         success = success || w->last.success;
     }
@@ -352,6 +364,37 @@ static fgsf_status find_task(watcher *w) {
     return fgsf_env_set_task(w->env, w->task);
 }
 
+// xi knows a reward at the members of its feature set. Says how far it is from that between them, on
+// transitions of random actions.
+static fgsf_status tell_error(watcher *w) {
+    const fgsf_feature_set *set = fgsf_agent_feature_set(w->agent);
+    const fgsf_env_spec *spec = fgsf_env_get_spec(w->env);
+    fgsf_rng rng = fgsf_rng_make((uint64_t)w->o->seed, FGSF_STREAM_EVAL);
+    fgsf_step_result step = {.terminal = true};
+    fgsf_status status = check_finite(w);
+    double squares = 0, reward;
+    float phi[spec->num_features];
+    for (int i = 0; set && i < TRIED && status == FGSF_OK; i++) {
+        if (step.terminal || i % 200 == 0) status = fgsf_env_reset(w->env, &rng);
+        int action = (int)fgsf_rng_below(&rng, (uint64_t)spec->num_actions);
+        if (status == FGSF_OK) status = fgsf_env_step(w->env, action, &rng, &step);
+        if (status != FGSF_OK) return status;
+        for (int k = 0; k < spec->num_features; k++) phi[k] = (float)step.phi[k];
+        typed_reward(w, w->task, step.phi, &reward);
+        int member = fgsf_feature_set_nearest(set, phi);
+        if (member >= 0) reward -= (double)w->rho[member];
+        squares += reward * reward;
+        status = check_finite(w);
+    }
+    if (status == FGSF_OK && squares > 1e-12 * TRIED) {
+        fgsf_say(
+            "watch: --reward '%.200s': xi has met %d feature vectors and takes the nearest for any "
+            "other: root mean squared error %.3g",
+            w->o->reward, fgsf_feature_set_count(set), sqrt(squares / TRIED));
+    }
+    return status;
+}
+
 // A reward from the command line: acted on as it is where the representation can express it, else as
 // its best fit, which is said.
 static fgsf_status find_typed(watcher *w) {
@@ -380,8 +423,9 @@ static fgsf_status find_typed(watcher *w) {
     } else {
         task.w = NULL;
     }
-    if (fgsf_agent_rho_from_task(w->agent, &task, w->rho)) return FGSF_OK;
+    if (fgsf_agent_rho_from_task(w->agent, &task, w->rho)) return tell_error(w);
     fgsf_status status = fgsf_evaluate_fit(w->env, w->task, &task, w->w, &error);
+    if (w->infinite) return check_finite(w);
     if (status != FGSF_OK) return status;
     fgsf_agent_rho_from_weights(w->agent, w->w, w->rho);
     if (error < 1e-6) return FGSF_OK; // linear after all

@@ -241,6 +241,10 @@ fgsf_network *fgsf_agent_network(const fgsf_agent *agent, int policy) {
     return exists ? agent->nets[fgsf_agent_net_of(agent, policy)] : NULL;
 }
 
+const fgsf_feature_set *fgsf_agent_feature_set(const fgsf_agent *agent) {
+    return agent ? agent->set : NULL;
+}
+
 // ---- Scoring vectors ----------------------------------------------------------------------------
 
 const float *fgsf_agent_rho(const fgsf_agent *agent, int task) {

@@ -69,7 +69,15 @@ done
 watch psi "1 + phi0*phi1" || fail "$(cat log)"
 grep -q 'not linear in the features.*root mean squared error' log || fail "no error of the fit: $(cat log)"
 watch xi "1 + phi0*phi1" && [ ! -s log ] || fail "xi can express it: $(cat log)"
+# A set of prototypes that is too coarse rounds the reward, and that is said.
+PATH=/nowhere "$bin/four_rooms" "${tiny[@]}" --methods fg-sfrql --set representation=xi --out coarse \
+    --set sf.xi_set=prototypes --set sf.xi_max_centers=2 >log 2>&1 || fail "$(cat log)"
+watch coarse "phi0 - phi1" || fail "$(cat log)"
+grep -q 'xi has met [12] feature vectors.*root mean squared error 0\.' log || fail "no error: $(cat log)"
 refuse psi "1,2" "4 weights"
 refuse psi "phi4" "no such feature"
+refuse psi "1/phi0" "'1/phi0': is not finite"
+refuse xi "1/phi0" "'1/phi0': is not finite"
+refuse psi "1e300,0,0,0" "is not finite"
 refuse xi "2*(phi0" "')' is missing"
 refuse xi "$(printf '%0100d' 0 | tr 0 '(')phi0" "nested too deeply"

@@ -99,7 +99,7 @@ fgsf_status fgsf_formula_weights(const char *text, double *w, int count) {
     reader r = {.text = text, .at = text};
     for (int i = 0; i < count; i++) {
         w[i] = sum(&r);
-        if (!isfinite(w[i])) complain(&r, "is not finite");
+        if (!isfinite((float)w[i])) complain(&r, "is not finite");
         if (i + 1 < count && !next_is(&r, ',')) complain(&r, "more weights are expected");
     }
     return finish(&r);

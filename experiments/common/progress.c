@@ -73,22 +73,25 @@ static void describe_all(int done, int all, int running, double eta, char *line,
     snprintf(line, size, "%d of %d done, %d running, ETA %s", done, all, running, left);
 }
 
-static int terminal_width(FILE *out) {
+static struct winsize terminal_size(FILE *out) {
     struct winsize size;
-    if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 20) return size.ws_col;
-    return 80;
+    bool known = ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 20 && size.ws_row > 2;
+    return known ? size : (struct winsize){.ws_col = 80, .ws_row = 24};
 }
 
 static void show_live(fgsf_progress_view *view, const fgsf_progress_job *jobs, int count, int done,
                       int all, double eta) {
     char line[MAX_LINE];
-    int width = terminal_width(view->out); // a line that wraps would break the redrawing
+    struct winsize size = terminal_size(view->out);
+    // Lines that wrap, or more of them than the terminal has, would break the redrawing.
+    int width = size.ws_col, running = count;
+    if (count > size.ws_row - 2) count = size.ws_row - 2;
     fgsf_progress_clear(view);
     for (int i = 0; i < count; i++) {
         describe(&jobs[i], true, line, sizeof line);
         fprintf(view->out, "%.*s\n", width - 1, line);
     }
-    describe_all(done, all, count, eta, line, sizeof line);
+    describe_all(done, all, running, eta, line, sizeof line);
     fprintf(view->out, "%.*s\n", width - 1, line);
     fflush(view->out);
     view->lines = count + 1;

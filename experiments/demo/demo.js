@@ -69,12 +69,11 @@ function full(colour) { // #abc to #aabbcc
     return c.length === 4 ? `#${[...c.slice(1)].map((d) => d + d).join("")}` : c;
 }
 
-function drawMap(side, walker) {
-    const { canvas, q } = side, map = state.map;
-    const pixels = Math.round(canvas.clientWidth * devicePixelRatio);
-    if (!pixels) return;
-    if (canvas.width !== pixels) canvas.width = canvas.height = pixels;
-    const context = canvas.getContext("2d"), cell = pixels / map[0].length, numbers = cellNumbers(map);
+// Draws what changes rarely, walls, values and arrows, into a picture of its own.
+function drawPicture(side, pixels) {
+    const { picture, q } = side, map = state.map;
+    picture.width = picture.height = pixels;
+    const context = picture.getContext("2d"), cell = pixels / map[0].length, numbers = cellNumbers(map);
     const floor = full(css("--floor")), accent = full(css(side.name === "left" ? "--left" : "--right")), ink = full(css("--ink"));
     const best = q ? Array.from({ length: q.length / 4 }, (_, i) => Math.max(...q.subarray(4 * i, 4 * i + 4))) : [];
     const low = Math.min(...best), high = Math.max(...best);
@@ -96,8 +95,21 @@ function drawMap(side, walker) {
             context.strokeRect(c * cell + cell * 0.12, r * cell + cell * 0.12, cell * 0.76, cell * 0.76);
         }
     }));
+    side.stale = false;
+}
+
+function drawMap(side, walker) {
+    const { canvas } = side, pixels = Math.round(canvas.clientWidth * devicePixelRatio);
+    if (canvas.width !== pixels) {
+        canvas.width = canvas.height = pixels;
+        side.stale = true;
+    }
+    if (!pixels || !(side.stale || walker)) return; // nothing moves
+    if (side.stale) drawPicture(side, pixels);
+    const context = canvas.getContext("2d"), cell = pixels / state.map[0].length;
+    context.drawImage(side.picture, 0, 0);
     if (walker) {
-        context.fillStyle = ink;
+        context.fillStyle = css("--ink");
         context.beginPath();
         context.arc((walker[1] + 0.5) * cell, (walker[0] + 0.5) * cell, cell * 0.17, 0, 7);
         context.fill();
@@ -128,7 +140,7 @@ function gradientSettings(side) {
 }
 
 function makeSide(name, kind) {
-    const side = { name, kind, eta: kind === "semi" ? 0 : 1, curve: [[], []], walk: null, q: null };
+    const side = { name, kind, eta: kind === "semi" ? 0 : 1, curve: [[], []], walk: null, q: null, stale: true, picture: el("canvas") };
     const show = () => { slider.value = side.eta; select.value = side.kind; share.textContent = `${Math.round(100 * side.eta)} %`; };
     const slider = el("input", { type: "range", min: 0, max: 1, step: 0.05, "aria-label": `share of the full gradient, ${name} side` });
     const select = el("select", { "aria-label": `gradient of the ${name} side` }), share = el("output");
@@ -147,7 +159,7 @@ function makeSide(name, kind) {
     side.offer = (kinds) => { select.replaceChildren(...kinds.map((k) => el("option", { value: k }, `${k} gradient`))); show(); };
     side.offer([kind]);
     side.canvas = el("canvas", { class: "map", "aria-label": `map of the ${name} side`, role: "img" });
-    side.facts = ["reward collected", "greedy return", "walk to the goal"].map((label) => {
+    side.facts = ["reward collected", "greedy return", "greedy walk"].map((label) => {
         const value = el("b", {}, "–");
         return { value, node: el("div", {}, value, el("span", {}, label)) };
     });
@@ -167,8 +179,10 @@ function hear(side, data) {
     if (data.tasks) { state.tasks = data.tasks; showPresets(); }
     if (data.progress) showProgress(side, data.progress, data.done);
     if (data.q) {
+        if (!side.q) performance.mark("shown");
         side.q = data.q;
         side.walk = data.walk;
+        side.stale = true;
         const worth = data.collected.reduce((sum, n, i) => sum + n * state.weights[i], 0);
         const steps = data.walk.length / 2 - 1, goal = data.collected[FEATURES - 1] > 0;
         side.judged = { goal, worth, steps };
@@ -229,7 +243,7 @@ function paint(side, event) {
     if (state.map[row]?.[col] === undefined || state.map[row][col] === "_") return; // one start, always
     if (state.tile === "_") state.map.forEach((r) => r.forEach((tile, c) => { if (tile === "_") r[c] = "."; }));
     state.map[row][col] = state.tile;
-    for (const s of sides) s.q = s.walk = null;
+    for (const s of sides) Object.assign(s, { q: null, walk: null, stale: true });
     event.preventDefault();
 }
 
@@ -281,7 +295,7 @@ function startAll() {
     state.running = true;
     for (const side of sides) {
         const settings = { ...SETTINGS, seed: $("seed").value || 0, ...gradientSettings(side) };
-        Object.assign(side, { curve: [[], []], walk: null, q: null, progress: null, done: false, judged: null });
+        Object.assign(side, { curve: [[], []], walk: null, q: null, stale: true, progress: null, done: false, judged: null });
         side.worker.postMessage({ start: {
             settings: Object.entries(settings).map(([k, v]) => `${k}=${v}`).join("\n"), map, numCells,
             numFeatures: FEATURES, numTasks: SETTINGS["env.num_tasks"],
@@ -293,8 +307,8 @@ function startAll() {
 }
 
 async function unpack() {
-    const bytes = Uint8Array.from(atob($("wasm").textContent), (c) => c.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+    const packed = await fetch(`data:application/gzip;base64,${$("wasm").textContent}`);
+    return new Response(packed.body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
 const sides = [makeSide("left", "semi"), makeSide("right", "full")];
@@ -312,7 +326,7 @@ $("play").onclick = () => {
     $("play").textContent = state.running ? "Pause" : "Go on";
     for (const side of sides) if (!side.done) side.worker.postMessage({ run: state.running });
 };
-dark.addEventListener("change", redrawChart);
+dark.addEventListener("change", () => { sides.forEach((side) => { side.stale = true; }); redrawChart(); });
 addEventListener("resize", () => chart?.setSize({ width: $("chart").clientWidth, height: 230 }));
 setWeights(state.weights, true);
 showTiles();

@@ -236,7 +236,7 @@ function buildChart(series, bands, data, metric) {
         padding: [12, 12, 0, 0],
         scales: { x: { time: false }, y: metric.log ? { distr: 3 } : {} },
         axes: [
-            { ...axis(style), size: 34, values: (_, ticks) => ticks.map((x) => (x >= 1000 ? `${+(x / 1000).toFixed(1)}k` : x)) },
+            { ...axis(style), size: 34, values: (_, ticks) => ticks.map((x) => (x >= 1000 ? `${+(x / 1000).toPrecision(3)}k` : x)) },
             { ...axis(style), size: 58, values: (_, ticks) => ticks.map((y) => (y === null ? "" : number(y))) },
         ],
         cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },

@@ -70,6 +70,9 @@ FGSF_API fgsf_device *fgsf_agent_device(const fgsf_agent *agent);
 FGSF_API int fgsf_agent_num_policies(const fgsf_agent *agent);
 FGSF_API fgsf_network *fgsf_agent_network(const fgsf_agent *agent, int policy);
 
+// Returns the feature set of xi, which belongs to the agent; NULL for the others.
+FGSF_API const fgsf_feature_set *fgsf_agent_feature_set(const fgsf_agent *agent);
+
 // Returns the learned scoring vector of a trained task (F numbers), or NULL.
 FGSF_API const float *fgsf_agent_rho(const fgsf_agent *agent, int task);
 

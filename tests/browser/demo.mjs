@@ -5,12 +5,27 @@ import { launch } from "./chromium.mjs";
 
 const [file, shots] = process.argv.slice(2);
 const need = (truth, what) => { if (!truth) throw new Error(what); };
+const busy = () => Math.max(1, loadavg()[0] / availableParallelism()); // what others leave of the machine
 const browser = await launch(process.env.FGSF_CHROMIUM ?? "chromium");
-try {
-    const begun = Date.now();
-    const page = await browser.open(pathToFileURL(file).href, { height: 1000 });
+
+// Opens the page and returns it with the time from its first byte until both sides show their values.
+async function load(options) {
+    const page = await browser.open(pathToFileURL(file).href, options);
     await page.until("sides.every((s) => s.q)", 60);
-    const loaded = Date.now() - begun;
+    return [page, await page.run("Math.max(...performance.getEntriesByName('shown').map((m) => m.startTime))")];
+}
+
+try {
+    const loads = [];
+    for (let i = 0; i < 3; i++) { // the first one also starts the browser
+        const [page, time] = await load({ height: 1000 });
+        loads.push(Math.round(time));
+        await page.close();
+    }
+    need(Math.min(...loads) < 1000 * busy(), `takes more than a second to load: ${loads} ms`);
+
+    const begun = Date.now();
+    const [page] = await load({ height: 1000 });
 
     // A weight that is dragged turns arrows at once, while nothing is learned for it.
     await page.until("sides.every((s) => s.progress?.step > 2000)", 120);
@@ -30,10 +45,9 @@ try {
     const trained = Date.now() - begun;
     const judged = await page.run("sides.map((s) => s.judged)");
     const rewards = await page.run("sides.map((s) => s.progress.reward)");
-    console.log(`shown after ${loaded} ms, arrows after ${answered} ms, trained after ${(trained / 1000).toFixed(1)} s; ` +
+    console.log(`shown after ${loads} ms, arrows after ${answered} ms, trained after ${(trained / 1000).toFixed(1)} s; ` +
         `reward ${rewards.join(" and ")}; greedy ${judged.map((j) => `${j.worth}${j.goal ? " with goal" : ""}`).join(" and ")}`);
-    const share = Math.max(1, loadavg()[0] / availableParallelism()); // what others leave of the machine
-    need(trained < 60000 * share, "training takes more than a minute");
+    need(trained < 60000 * busy(), "training takes more than a minute");
     need(await page.run("document.getElementById('error').textContent") === "", "an error is shown");
     need(judged[judged[1].worth >= judged[0].worth ? 1 : 0].goal, "the better side does not reach the goal");
     if (shots) await page.shot(shots);
@@ -53,8 +67,8 @@ try {
     await page.run("state.map[0][8] = 'G'; state.map[2][0] = 'X'; startAll()");
     await page.until("sides.every((s) => s.q?.length === 4 * state.map.flat().filter((t) => t !== 'X').length)", 20);
     need(page.errors.length === 0, `console: ${page.errors.join("; ")}`);
-    const phone = await browser.open(pathToFileURL(file).href, { width: 390, height: 844, phone: true, dark: true });
-    await phone.until("sides.every((s) => s.q)", 30);
+    await page.close();
+    const [phone] = await load({ width: 390, height: 844, phone: true, dark: true });
     need(await phone.run("document.documentElement.scrollWidth <= 390"), "too wide for a phone");
     need(phone.errors.length === 0, `console on the phone: ${phone.errors.join("; ")}`);
     if (shots) await phone.shot(shots.replace(".png", "-phone.png"));
