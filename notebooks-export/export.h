@@ -121,10 +121,13 @@ enum data {
     HAS_GRID = 2048, // one setting that cells vary
 };
 
-// How a method is drawn in every figure; the dash tells methods apart in grey print.
+enum shape { CIRCLE, SQUARE, UP, DOWN, DIAMOND, PENTAGON, SHAPES };
+
+// How a method is drawn in every figure; dash and shape tell methods apart in grey print.
 typedef struct look {
     const char *colour;
-    int dash; // 1 solid, 2 dashes, 3 dots, 4 dash-dot, 5 dash-dot-dot
+    int dash;         // 1 solid, 2 dashes, 3 dots, 4 dash-dot, 5 dash-dot-dot
+    enum shape shape; // of its points, which are filled where the line is solid
 } look;
 
 // The runs of one method (or of one cell of a study), sorted by seed.
@@ -155,8 +158,10 @@ const run *arm_example(const arm *a); // the first run with a directory, else th
 look method_look(const char *method);
 const char *method_paper_name(const char *method); // NULL when the paper has none
 const char *method_name(size_t i);                 // NULL behind the last
-look palette(size_t i);                            // for series that are not methods
-int cell_compare(const char *a, const char *b);    // with numbers in the order of their size
+// The look of a gradient or target network that the name begins with, or another one.
+look named_look(const char *name, look otherwise);
+look palette(size_t i);                         // for series that are not methods
+int cell_compare(const char *a, const char *b); // with numbers in the order of their size
 // The averaging study's cells are named slip<slip>-n<N>-<estimator>, or slip<slip> where N = 1.
 bool cell_is_averaging(const char *cell, double *slip, long *n, const char **estimator);
 // The parts of a cell's name: "semi" and "sf.lr=3e-4" of semi+sf.lr=3e-4. An older name that ends in a

@@ -114,13 +114,38 @@ static fgsf_status any_differs(exporter *e, const arm *const *arms, size_t n, en
     return FGSF_OK;
 }
 
-// A cell is named by what it changes, where that is recorded and short.
-static fgsf_status row_label(exporter *e, const arm *a, const char **out) {
-    const char *changed = a->cell ? arm_example(a)->changed : NULL;
-    bool told = changed && *changed && strlen(changed) <= 60;
+// Whether all arms have changed this setting, so that it tells no row from another.
+static bool all_changed(const char *part, size_t length, const arm *const *arms, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const char *at = arm_example(arms[i])->changed;
+        while (at && (strncmp(at, part, length) != 0 || (at[length] && at[length] != ','))) {
+            at = strstr(at, ", ");
+            at = at ? at + 2 : NULL;
+        }
+        if (!at) return false;
+    }
+    return true;
+}
+
+// A cell is named by what it changes and the others do not, where that is recorded and short.
+static fgsf_status row_label(exporter *e, const arm *a, const arm *const *arms, size_t n,
+                             const char **out) {
+    static const char *const NAMES[][2] = {{"A0", "published SFDQN"}, {"A1", "published FG-SFDQN"}};
+    const char *changed = a->cell && !strchr(a->cell, '=') ? arm_example(a)->changed : NULL;
+    const char *told = "";
+    for (const char *end; changed && *changed; changed = *end ? end + 2 : end) {
+        end = strstr(changed, ", ");
+        if (!end) end = changed + strlen(changed);
+        if (all_changed(changed, (size_t)(end - changed), arms, n)) continue;
+        TRY(pool_printf(&e->pool, &told, "%s%s%.*s", told, *told ? ", " : "", (int)(end - changed),
+                        changed));
+    }
+    if (strlen(told) > 60) told = "";
+    for (size_t i = 0; a->cell && i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        if (strcmp(a->cell, NAMES[i][0]) == 0) told = NAMES[i][1];
+    }
     *out = a->label;
-    if (!told) return FGSF_OK;
-    return pool_printf(&e->pool, out, "%s (%s)", a->label, changed);
+    return *told ? pool_printf(&e->pool, out, "%s (%s)", a->label, told) : FGSF_OK;
 }
 
 fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n) {
@@ -138,7 +163,7 @@ fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n) 
             TRY(scores_of(&e->pool, arms[i], k, &s));
             if (s.s.seeds < 2) continue;
             TRY(mean_interval(&s, &y));
-            TRY(row_label(e, arms[i], &label));
+            TRY(row_label(e, arms[i], arms, n, &label));
             TRY(plot_row(e, f, label, arms[i]->look, metric_title(k), y, s.s.seeds));
             plot_seeds(f, s.s.seeds);
         }

@@ -22,7 +22,8 @@ static fgsf_status put_mark_of(const csv *t, size_t row, plot *f) {
     fprintf(f->csv, ",%s,", is_object ? "object" : what);
     if (strcmp(what, "start") == 0) fputc('S', f->csv);
     if (strcmp(what, "goal") == 0) fputs("G ", f->csv);
-    if (!isnan(value)) fprintf(f->csv, "%+.3g", value);
+    if (!isnan(value) && value != 0) fprintf(f->csv, "%+.3g", value);
+    if (is_object && (isnan(value) || value == 0)) fputc('0', f->csv);
     fputc('\n', f->csv);
     return FGSF_OK;
 }
@@ -57,7 +58,7 @@ static fgsf_status write_policy_map(exporter *e, const group *g, plot *f) {
     for (size_t row = 0; row < t->rows; row++) TRY(put_map_row(e, t, row, cols, f, size));
     plot_number(f, "GRID_ROWS", size[0]);
     plot_number(f, "GRID_COLS", size[1]);
-    plot_grid(f, f->panels.n > 4 ? 3 : 2, 350, 350);
+    plot_grid(f, f->panels.n > 4 ? 3 : 2, 400, 400);
     return FGSF_OK;
 }
 
@@ -131,7 +132,10 @@ static fgsf_status put_paths(exporter *e, const arm *a, plot *f, frame *seen, in
         if (at[0] >= episodes) continue;
         if (goals) TRY(csv_maybe(t, row, goal_x, &goal[0]));
         if (goals) TRY(csv_maybe(t, row, goal_y, &goal[1]));
-        if (at[1] == 0 && !isnan(goal[0])) put_mark(f, seen, "goal", task, goal[0], goal[1], 0);
+        if (at[1] == 0 && !isnan(goal[0])) {
+            put_mark(f, seen, "goal", task, goal[0], goal[1], 0);
+            put_mark(f, seen, "mark", "", goal[0], goal[1], 0);
+        }
         TRY(plot_point(e, f, a->label, a->look, task));
         fprintf(f->csv, ",%g,%g,%.6g,%.6g\n", at[0], at[1], at[2], at[3]);
         for (int k = 0; k < 2; k++) seen->low[k] = fmin(seen->low[k], at[k + 2]);

@@ -46,7 +46,10 @@ static fgsf_status put_cell(exporter *e, plot *f, const averaging_cell *c, enum 
     TRY(mean_interval(&s, &y));
     TRY(pool_printf(&e->pool, &panel, "slip %g: %s", c->slip, metric_title(metric)));
     plot_seeds(f, s.s.seeds);
-    TRY(plot_point(e, f, c->label, palette(f->series.n), panel));
+    look how = c->arm->look; // estimators are told apart, methods look as everywhere
+    if (strcmp(c->estimator, "critic_only") == 0) how = (look){"#D55E00", 2, SQUARE};
+    if (strcmp(c->estimator, "split") == 0) how = (look){"#CC79A7", 4, DIAMOND};
+    TRY(plot_point(e, f, c->label, how, panel));
     fprintf(f->csv, ",%g,%ld", c->slip, c->n);
     plot_interval(f, y);
     fprintf(f->csv, ",%zu\n", s.s.seeds);
@@ -80,7 +83,6 @@ static fgsf_status write_averaging(exporter *e, const group *g, plot *f) {
     plot_text(f, "XCOLUMN", "n");
     plot_text(f, "XLABEL", "N, next states averaged per pair");
     plot_number(f, "LOGX", 0);
-    plot_number(f, "SHIFT", 0.2);
     plot_grid(f, slips > 1 ? slips : 3, 380, 300); // a column each, or one row
     return FGSF_OK;
 }
@@ -187,11 +189,16 @@ static fgsf_status write_grid(exporter *e, const group *g, plot *f) {
     }
     TRY(put_ylabels(e, f));
     plot_number(f, "BARS", !numbers);
-    if (!numbers) plot_array(f, "WORDS", values.v, values.n);
+    plot_array(f, "WORDS", values.v, values.n);
+    fprintf(f->defs, "array AT[%zu] = [", values.n); // where they stand
+    for (size_t i = 0; i < values.n; i++) {
+        double at = numbers ? strtod(values.v[i], NULL) : (double)i + 1;
+        fprintf(f->defs, "%s%.9g", i ? ", " : "", at);
+    }
+    fputs("]\n", f->defs);
     plot_text(f, "XCOLUMN", "x");
     plot_text(f, "XLABEL", g->varied);
     plot_number(f, "LOGX", numbers && low > 0 && high / low >= 10);
-    plot_number(f, "SHIFT", (high - low) / 80);
     plot_grid(f, columns > 1 ? columns : 3, 380, 300);
     return FGSF_OK;
 }
@@ -244,7 +251,7 @@ static const quantity QUANTITIES[] = {
 static fgsf_status put_point(exporter *e, plot *f, bool linear, const quantity *q, double x,
                              double ratio) {
     TRY(plot_point(e, f, linear ? "linear growth" : "training step",
-                   linear ? (look){"#444444", 2} : palette(0), q->panel));
+                   linear ? (look){"#444444", 2, CIRCLE} : palette(0), q->panel));
     fprintf(f->csv, ",%.9g,%.9g\n", x, ratio);
     return FGSF_OK;
 }
@@ -330,7 +337,7 @@ static fgsf_status write_theory(exporter *e, const group *g, plot *f) {
         TRY(csv_maybe(t, row, cols[2], &at[1]));
         for (int k = 0; k < 2; k++) low[k] = fmin(low[k], at[k]);
         for (int k = 0; k < 2; k++) high[k] = fmax(high[k], at[k]);
-        TRY(plot_point(e, f, name, palette(f->series.n), g->name));
+        TRY(plot_point(e, f, name, named_look(name, palette(f->series.n)), g->name));
         fprintf(f->csv, ",%.9g", at[0]);
         plot_interval(f, (fgsf_stats_interval){at[1], at[1], at[1]});
         fputc('\n', f->csv);

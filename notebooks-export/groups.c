@@ -5,19 +5,21 @@
 #include "export.h"
 
 // The methods in the order of every legend, their names in the paper's figures, and one look each for
-// all figures: Okabe and Ito's palette, which colour-blind readers can tell apart, and dashes for
-// semi-gradients.
+// all figures. Colours are Okabe and Ito's, which colour-blind readers can tell apart. In grey, dashes
+// show a semi-gradient and the points tell the rest.
 static const struct {
     const char *name, *paper;
     look look;
 } METHODS[] = {
-    {"dqn", "DQN", {"#E69F00", 2}},
-    {"fg-dqn", "FGDQN", {"#D55E00", 1}},
-    {"sfrql", "SFDQN", {"#56B4E9", 2}},
-    {"fg-sfrql", "FGSFDQN", {"#0072B2", 1}},
-    {"fg-sfrql-random", "alg2", {"#009E73", 3}},
-    {"fg-sfrql-average", "alg3", {"#CC79A7", 4}},
-    {"fg-sfrql-seq-average", "AvgFGSFDQN", {"#000000", 5}},
+    {"dqn", "DQN", {"#E69F00", 2, SQUARE}},
+    {"fg-dqn", "FGDQN", {"#D55E00", 1, SQUARE}},
+    {"sfrql", "SFDQN", {"#56B4E9", 2, CIRCLE}},
+    {"fg-sfrql", "FGSFDQN", {"#0072B2", 1, CIRCLE}},
+    {"fg-sfrql-random", "alg2", {"#009E73", 3, UP}},
+    {"fg-sfrql-average", "alg3", {"#CC79A7", 4, DIAMOND}},
+    {"fg-sfrql-seq-average", "AvgFGSFDQN", {"#000000", 5, DOWN}},
+    {"corrected-dqn", NULL, {"#7F4F00", 4, SQUARE}},
+    {"corrected-sfrql", NULL, {"#CC79A7", 1, PENTAGON}},
 };
 #define NMETHODS (sizeof METHODS / sizeof METHODS[0])
 
@@ -26,17 +28,19 @@ static const struct {
     const char *word;
     look look;
 } CELLS[] = {
-    {"hard", {"#000000", 4}},        {"polyak", {"#666666", 5}},
-    {"mix", {"#009E73", 3}},         {"semi-hard", {"#000000", 4}},
-    {"semi-polyak", {"#666666", 5}}, {"semi-rms", {"#E69F00", 2}},
-    {"semi", {"#56B4E9", 2}},        {"full-rms", {"#D55E00", 1}},
-    {"full", {"#0072B2", 1}},        {"corrected", {"#CC79A7", 1}},
-    {"gtd2", {"#999999", 4}},        {"bidirectional", {"#F0E442", 1}},
-    {"convergent", {"#009E73", 1}},
+    {"hard", {"#000000", 4, UP}},          {"polyak", {"#666666", 5, DOWN}},
+    {"mix", {"#009E73", 3, DIAMOND}},      {"semi-hard", {"#000000", 4, UP}},
+    {"semi-polyak", {"#666666", 5, DOWN}}, {"semi-rms", {"#E69F00", 2, SQUARE}},
+    {"semi", {"#56B4E9", 2, CIRCLE}},      {"full-rms", {"#D55E00", 1, SQUARE}},
+    {"full", {"#0072B2", 1, CIRCLE}},      {"corrected", {"#CC79A7", 1, PENTAGON}},
+    {"gtd2", {"#999999", 4, DIAMOND}},     {"bidirectional", {"#F0E442", 1, UP}},
+    {"convergent", {"#009E73", 1, DOWN}},
 };
 
-static const look PALETTE[] = {{"#0072B2", 1}, {"#D55E00", 2}, {"#009E73", 3}, {"#CC79A7", 4},
-                               {"#E69F00", 5}, {"#56B4E9", 1}, {"#000000", 2}, {"#999999", 3}};
+static const look PALETTE[] = {{"#0072B2", 1, CIRCLE}, {"#D55E00", 2, SQUARE},
+                               {"#009E73", 3, UP},     {"#CC79A7", 4, DIAMOND},
+                               {"#E69F00", 5, DOWN},   {"#56B4E9", 1, PENTAGON},
+                               {"#000000", 2, CIRCLE}, {"#999999", 3, SQUARE}};
 
 // With more arms than this, cells are left to the figures of their study.
 #define MAX_SHOWN 8
@@ -61,14 +65,14 @@ const char *method_name(size_t i) {
 
 look method_look(const char *method) {
     size_t i = method_rank(method);
-    return i < NMETHODS ? METHODS[i].look : (look){"#999999", 1};
+    return i < NMETHODS ? METHODS[i].look : (look){"#999999", 1, UP};
 }
 
-static look arm_look(const char *method, const char *cell) {
-    for (size_t i = 0; cell && i < sizeof CELLS / sizeof CELLS[0]; i++) {
-        if (strncmp(cell, CELLS[i].word, strlen(CELLS[i].word)) == 0) return CELLS[i].look;
+look named_look(const char *name, look otherwise) {
+    for (size_t i = 0; name && i < sizeof CELLS / sizeof CELLS[0]; i++) {
+        if (strncmp(name, CELLS[i].word, strlen(CELLS[i].word)) == 0) return CELLS[i].look;
     }
-    return method_look(method);
+    return otherwise;
 }
 
 const char *method_paper_name(const char *method) {
@@ -204,7 +208,7 @@ static fgsf_status add_arm(pool *p, group *g, const run *r) {
     *a = (arm){.method = r->method,
                .cell = r->cell,
                .label = r->method,
-               .look = arm_look(r->method, r->cell)};
+               .look = named_look(r->cell, method_look(r->method))};
     if (r->cell) TRY(pool_printf(p, &a->label, "%s@%s", r->method, r->cell));
     return FGSF_OK;
 }
@@ -264,6 +268,22 @@ static fgsf_status name_study(pool *p, const run *r, const char **out) {
     return end ? pool_printf(p, out, "%.*s", (int)(end - start), start) : FGSF_OK;
 }
 
+// Cells of one method have its colour and line; in a figure with several of them the points differ.
+static void tell_apart(group *g) {
+    for (size_t i = 1; i < g->narms; i++) {
+        look *own = &g->arms[i].look;
+        for (size_t k = 0, tries = 0; k < i && tries < SHAPES; k++) {
+            const look *other = &g->arms[k].look;
+            bool same = g->arms[k].shown && other->shape == own->shape &&
+                        other->dash == own->dash && strcmp(other->colour, own->colour) == 0;
+            if (!same) continue;
+            own->shape = (enum shape)((own->shape + 1) % SHAPES);
+            k = (size_t)-1; // look at all of them again
+            tries++;
+        }
+    }
+}
+
 // Refuses methods with different settings, decides which arms the general figures show, and says what
 // the group is about.
 static fgsf_status finish_group(pool *p, group *g) {
@@ -278,6 +298,7 @@ static fgsf_status finish_group(pool *p, group *g) {
         if (!first) first = arm_example(a);
     }
     if (shown >= 2) g->has |= HAS_PAIRS;
+    if (shown <= MAX_SHOWN) tell_apart(g);
     for (size_t i = 0; i < g->narms && !first; i++) {
         if (g->arms[i].nruns) first = arm_example(&g->arms[i]);
     }

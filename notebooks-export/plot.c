@@ -133,7 +133,24 @@ static void put_names(plot *f) {
     for (size_t i = 0; i < f->series.n; i++) {
         fprintf(f->defs, "%s%d", i ? ", " : "", f->looks[i].dash);
     }
+    fprintf(f->defs, "]\narray POINT[%zu] = [", f->series.n);
+    for (size_t i = 0; i < f->series.n; i++) {
+        static const int TYPES[SHAPES] = {7, 5, 9, 11, 13, 15}; // one less is the same, not filled
+        fprintf(f->defs, "%s%d", i ? ", " : "", TYPES[f->looks[i].shape] - (f->looks[i].dash > 1));
+    }
     fputs("]\n", f->defs);
+}
+
+// Pixels that a legend with these names needs beyond the usual foot of a figure.
+static int legend_extra(const plot *f) {
+    size_t longest = 1;
+    for (size_t i = 0; i < f->series.n; i++) {
+        size_t length = strlen(f->series.v[i]);
+        longest = length > longest ? length : longest;
+    }
+    size_t columns = (size_t)f->width / (8 * longest + 70);
+    size_t rows = (f->series.n + 1) / (columns ? columns : 1) + 1; // some have one entry more
+    return rows > 2 ? (int)(rows - 2) * 18 : 0;
 }
 
 void plot_interval(plot *f, fgsf_stats_interval y) {
@@ -212,6 +229,9 @@ static fgsf_status collect(exporter *e, const group *g, const figure *fig, plot 
     if (status == FGSF_OK) status = make_title(e, g, fig, f, title);
     if (status == FGSF_OK) {
         put_names(f);
+        int extra = strcmp(fig->body, "intervals") == 0 ? 0 : legend_extra(f);
+        f->height += extra;
+        plot_number(f, "EXTRA", extra);
         plot_text(f, "TITLE", *title);
         plot_number(f, "WIDTH", f->width);
         plot_number(f, "HEIGHT", f->height);

@@ -16,7 +16,7 @@ fgsf_stats_bootstrap_params fgsf_stats_bootstrap_default_params(void) {
 }
 
 const char *fgsf_stats_label(size_t seeds) {
-    return seeds < FGSF_STATS_MIN_SEEDS ? "smoke" : "";
+    return seeds < FGSF_STATS_MIN_SEEDS ? "few seeds" : "";
 }
 
 static fgsf_status check_values(const char *name, const double *x, size_t n) {

@@ -176,8 +176,8 @@ PYTHON
 
 if command -v gnuplot >/dev/null; then
     "$bin/four_rooms" "${tiny[@]}" --methods fg-sfrql --out drawn >out 2>log || fail "$(cat log)"
-    grep -q '^figure  figures/four_rooms_cumulative.png' out || fail "no list of figures: $(cat out)"
-    grep -q '^method  .*final return' out && grep -q '^fg-sfrql  *1  *smoke' out ||
+    grep -q '^    drawn/export/figures/four_rooms_cumulative.png' out || fail "no list of figures: $(cat out)"
+    grep -q '^method  .*final return' out && grep -q '^fg-sfrql  *1  *few seeds' out ||
         fail "no table: $(cat out)"
     [ -s drawn/export/figures/four_rooms_cumulative.png ] || fail "no figure"
     grep -q 'too short to learn' out || fail "smoke does not say what it is: $(cat out)"

@@ -48,8 +48,8 @@ done
 for row in "sfrql,slip 0.1: final return,0.1,1," "fg-sfrql,slip 0: cumulative reward,0,1,"; do
     grep -q "^$row" "out 1/figures/four_rooms_averaging.csv" || fail "averaging: no row $row"
 done
-grep -q smoke "out 1/figures/reacher_scores.gp" || fail "three seeds are not labelled smoke"
-! grep -q smoke "out 1/figures/four_rooms_scores.gp" || fail "five seeds are labelled smoke"
+grep -q "few seeds" "out 1/figures/reacher_scores.gp" || fail "three seeds are not labelled"
+! grep -q "few seeds" "out 1/figures/four_rooms_scores.gp" || fail "five seeds are labelled"
 # Cells in the order of their numbers, and a line over them.
 figure="out 1/figures/four_rooms_rate.csv"
 [ "$(grep -o '^sfrql,SF: success,[^,]*' "$figure" | cut -d, -f3 | tr '\n' ' ')" = "1e-4 3e-4 1e-3 3e-3 " ] ||

@@ -12,7 +12,7 @@ fail() {
     exit 1
 }
 
-"$driver" ring chain --quick --out "$work/a/b" > "$work/out"
+"$driver" ring chain baird --quick --out "$work/a/b" > "$work/out"
 grep -q ' 0 failed' "$work/out" || fail "a row failed"
 [ "$(head -n 1 "$work/a/b/theory.csv")" = study,quantity,expected,measured,tolerance,pass ] ||
     fail "theory.csv has another header"
@@ -21,7 +21,7 @@ grep -q '^ring,' "$work/a/b/theory.csv" && grep -q '^chain,' "$work/a/b/theory.c
 grep -v '^#' "$work/a/b/theory_ring.csv" | head -n 1 | grep -qx series,x,y ||
     fail "theory_ring.csv has another header"
 if command -v gnuplot > /dev/null && [ -x "$FGSF_BUILD/notebooks-export/export" ]; then
-    [ -s "$work/a/b/export/figures/theory_ring.png" ] && grep -q theory_ring.png "$work/out" ||
+    [ -s "$work/a/b/export/figures/theory_baird.png" ] && grep -q theory_baird.png "$work/out" ||
         fail "no figure: $(cat "$work/out")"
 fi
 

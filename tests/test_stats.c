@@ -228,8 +228,8 @@ TEST one_seed_is_a_point_and_smoke(void) {
     ASSERT_EQ(3.0, out.value);
     ASSERT_EQ(3.0, out.low);
     ASSERT_EQ(3.0, out.high);
-    ASSERT_STR_EQ("smoke", fgsf_stats_label(1));
-    ASSERT_STR_EQ("smoke", fgsf_stats_label(4));
+    ASSERT_STR_EQ("few seeds", fgsf_stats_label(1));
+    ASSERT_STR_EQ("few seeds", fgsf_stats_label(4));
     ASSERT_STR_EQ("", fgsf_stats_label(5));
     PASS();
 }

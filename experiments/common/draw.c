@@ -16,6 +16,8 @@
 #include "say.h"
 #include "show_table.h"
 
+#define MAX_LISTED 12 // figures; the folder has them all
+
 // Finds the export tool: in the build folder, or installed beside the driver.
 static bool find_export(char *tool, size_t size) {
     static const char *const places[] = {"/../notebooks-export/export", "/fgsf-export"};
@@ -77,6 +79,33 @@ bool fgsf_draw_folder(const char *program, const char *out) {
     return false;
 }
 
+// Lists the figures that the export reports, and passes on what it notes about runs.
+static void list_figures(FILE *lines, const char *target) {
+    char *line = NULL, name[256];
+    size_t capacity = 0;
+    int count = 0;
+    while (getline(&line, &capacity, lines) > 0) {
+        if (strncmp(line, "note", 4) == 0) fputs(line, stdout);
+        if (sscanf(line, "figure figures/%255s", name) != 1) continue;
+        if (count == 0) printf("\nFigures:\n");
+        if (count++ < MAX_LISTED) printf("    %s/figures/%s\n", target, name);
+    }
+    if (count > MAX_LISTED) printf("    and %d more\n", count - MAX_LISTED);
+    free(line);
+}
+
+// Runs the export tool; what it prints waits in `lines`. Returns whether it ended well.
+static bool run_export(const char *tool, const char *out, const char *target, FILE *lines) {
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (dup2(fileno(lines), STDOUT_FILENO) < 0) _exit(127);
+        execl(tool, tool, "-o", target, "--", out, (char *)NULL);
+        _exit(127);
+    }
+    int code = 0;
+    return pid > 0 && waitpid(pid, &code, 0) >= 0 && code == 0;
+}
+
 bool fgsf_draw(const char *program, const char *out, bool quiet) {
     char tool[4096], target[4096];
     bool built = find_export(tool, sizeof tool);
@@ -87,17 +116,15 @@ bool fgsf_draw(const char *program, const char *out, bool quiet) {
         return true;
     }
     fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        if (quiet && !freopen("/dev/null", "w", stdout)) _exit(127);
-        execl(tool, tool, "-o", target, "--", out, (char *)NULL);
-        _exit(127);
+    FILE *lines = tmpfile();
+    bool drawn = lines && run_export(tool, out, target, lines);
+    if (!drawn) fgsf_say("%s: the figures of %s could not be drawn", program, out);
+    if (drawn && !quiet) {
+        print_tables(target);
+        rewind(lines);
+        list_figures(lines, target);
+        fflush(stdout);
     }
-    int code = 0;
-    if (pid < 0 || waitpid(pid, &code, 0) < 0 || code != 0) {
-        fgsf_say("%s: the figures of %s could not be drawn", program, out);
-        return false;
-    }
-    if (!quiet) print_tables(target);
-    return true;
+    if (lines) fclose(lines);
+    return drawn;
 }

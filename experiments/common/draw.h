@@ -8,7 +8,7 @@
 // written to.
 bool fgsf_draw_folder(const char *program, const char *out);
 
-// Draws OUT/export and prints the list of its figures and its tables; `quiet` prints nothing. Without
+// Draws OUT/export and prints its summary tables and the paths of its figures; `quiet` prints nothing. Without
 // the export tool or gnuplot there are no figures, which a line says. Returns false when there should
 // have been some.
 bool fgsf_draw(const char *program, const char *out, bool quiet);

@@ -7,12 +7,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #define MAX_COLUMNS 32
 
 typedef struct layout {
     int count, width[MAX_COLUMNS];
     bool eventful[MAX_COLUMNS]; // not "0" or empty in every row
+    bool cut;                   // some columns are left out
 } layout;
 
 // Characters, not bytes: continuation bytes of UTF-8 take no place.
@@ -58,6 +60,20 @@ static void measure(FILE *file, layout *l) {
     free(line);
 }
 
+// Leaves out the last columns where a terminal is too narrow for them.
+static void fit(layout *l, FILE *out) {
+    struct winsize window;
+    bool terminal = ioctl(fileno(out), TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+    int used = 0;
+    for (int i = 0; terminal && i < l->count; i++) {
+        if (!l->eventful[i]) continue;
+        used += l->width[i] + (used ? 2 : 0);
+        if (used <= window.ws_col) continue;
+        l->cut = true;
+        l->eventful[i] = false;
+    }
+}
+
 static void print_row(FILE *out, const layout *l, char **cells, int n) {
     bool rule = n > 0 && strncmp(cells[0], "---", 3) == 0, first = true;
     int pad = 0; // owed to the column before
@@ -79,6 +95,7 @@ void fgsf_show_table(FILE *out, const char *path) {
     FILE *file = fopen(path, "r");
     if (!file) return;
     measure(file, &l);
+    fit(&l, out);
     rewind(file);
     while (getline(&line, &capacity, file) > 0) {
         if (line[0] == '|') {
@@ -87,6 +104,7 @@ void fgsf_show_table(FILE *out, const char *path) {
             fputs(line + (line[0] == '#' ? strspn(line, "# ") : 0), out);
         }
     }
+    if (l.cut) fprintf(out, "more columns: %s\n", path);
     free(line);
     fclose(file);
 }

@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-// Prints the file with its columns aligned, without those that are 0 or empty in every row.
+// Prints the file with its columns aligned, without those that are 0 or empty in every row. On a narrow
+// terminal the last columns are left out, which a line says.
 void fgsf_show_table(FILE *out, const char *path);
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "fgsf/env.h"
+#include "fgsf/stats.h"
 
 #include "cells.h"
 #include "changes.h"
@@ -244,9 +245,11 @@ static void suggest(const study *s) {
         snprintf(shown, sizeof shown, "%s", directory);
     }
     if (s->cli->smoke) {
-        printf("\nThis was --scale smoke: too short to learn. It shows that everything runs, not "
-               "which "
-               "method is better.\n");
+        printf("\nThis was --scale smoke, which is too short to learn: it shows that everything "
+               "runs, not which method is better.\n");
+    } else if (s->cli->num_seeds < FGSF_STATS_MIN_SEEDS) {
+        printf("\nSeeds differ a lot: use --seeds %d or more before you trust a difference.\n",
+               FGSF_STATS_MIN_SEEDS);
     }
     const char *quote = strpbrk(shown, " '\"$&()*;<>?[]{}|~#!\\") ? "'" : "";
     if (*shown) {

@@ -108,7 +108,7 @@ void theory_at_least(theory_report *report, double bound, double measured, const
 void theory_point(theory_report *report, const char *series, double x, double y) {
     if (!report->curves || !report->study->title || report->status != FGSF_OK) return;
     if (!report->curve) open_curve(report);
-    if (report->curve) fprintf(report->curve, "%s,%.9g,%.9g\n", series, x, y);
+    if (report->curve) fprintf(report->curve, "\"%s\",%.9g,%.9g\n", series, x, y);
 }
 
 bool theory_is_plotted(int step) {

@@ -57,7 +57,7 @@ typedef struct fgsf_stats_wilcoxon_result {
 // Returns 5000 resamples at level 0.95.
 FGSF_API fgsf_stats_bootstrap_params fgsf_stats_bootstrap_default_params(void);
 
-// Returns "smoke" for fewer than FGSF_STATS_MIN_SEEDS seeds, otherwise "".
+// Returns "few seeds" for fewer than FGSF_STATS_MIN_SEEDS seeds, otherwise "".
 FGSF_API const char *fgsf_stats_label(size_t seeds);
 
 // Computes the arithmetic mean of x[0..n).

@@ -4,7 +4,7 @@ set title TITLE
 set key at screen 0.5, screen 6.0/HEIGHT center bottom horizontal Left reverse samplen 2 \
     width 2 noautotitle
 set lmargin 10
-set bmargin at screen 100.0/HEIGHT
+set bmargin at screen (100.0 + EXTRA)/HEIGHT
 set xlabel XLABEL offset 0,0.3
 set ylabel YLABEL
 set xrange [0.4:|PANEL| + 0.6]

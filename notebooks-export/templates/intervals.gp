@@ -26,6 +26,6 @@ do for [p=1:|PANEL|] {
     plot for [i=1:|SERIES|] DATA using \
              (get(SERIES[i], PANEL[p], 'mean')):(|SERIES| + 1 - i)\
              :(get(SERIES[i], PANEL[p], 'low')):(get(SERIES[i], PANEL[p], 'high')) \
-             with xerrorbars pt (DASH[i] == 1 ? 7 : 6) ps 1.1 lw 2.2 lc rgb COLOUR[i]
+             with xerrorbars pt POINT[i] ps 1.2 lw 2.2 lc rgb COLOUR[i]
 }
 unset multiplot

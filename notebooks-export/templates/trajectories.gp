@@ -27,5 +27,6 @@ do for [p=1:|PANEL|] {
 }
 @legend@ with lines lw 2 dt DASH[i] lc rgb COLOUR[i] title SERIES[i], \
     keyentry with points pt 6 ps 1.2 lw 1.6 lc rgb 'black' title 'start', \
-    keyentry with points pt 3 ps 1.6 lw 2 lc rgb 'black' title "the task's target"
+    keyentry with points pt 3 ps 1.6 lw 2 lc rgb 'black' title "the task's target", \
+    keyentry with points pt 2 ps 1.0 lw 1.2 lc rgb '#666666' title 'targets of other tasks'
 unset multiplot
