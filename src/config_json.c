@@ -20,6 +20,7 @@ typedef struct reader {
     const char *source;
     bool *seen;    // one per key
     bool skip_env; // pass over keys of an environment that is not registered
+    bool is_run;   // of a run.json, maybe an old one
 } reader;
 
 // The place of a key among those of the configuration.
@@ -68,6 +69,26 @@ static fgsf_status read_value(const reader *r, const fgsf_key *key, const cJSON 
     return FGSF_ERR_INVALID;
 }
 
+// Reads a key of a run that version 0.1 wrote. It recorded the keys of every environment, and some had
+// other names: those of DQN count in its runs only, and a target period of 0 meant the other one.
+static fgsf_status read_old(const reader *r, const char *path, const cJSON *item) {
+    const char *now = fgsf_key_renamed(path);
+    bool is_dqn = r->cfg->method == FGSF_DQN || r->cfg->method == FGSF_FG_DQN;
+    bool unset = strcmp(path, "dqn.target_period") == 0 && item->valuedouble == 0.0;
+    if (strncmp(path, "env.", 4) == 0) return FGSF_OK;
+    if (!now) return fgsf_key_unknown(r->cfg, path, r->source);
+    if (unset || (strncmp(path, "dqn.", 4) == 0 && !is_dqn)) return FGSF_OK;
+    if (strcmp(path, "sf.representation") == 0 && is_dqn) return FGSF_OK;
+    if (strcmp(path, "sf.grad_mix") != 0) return read_value(r, fgsf_key_find(r->cfg, now), item);
+    if (!cJSON_IsNumber(item)) return wrong_type(r, path, "a number");
+    double eta = item->valuedouble;
+    const char *kind = eta == 0.0 ? "semi" : eta == 1.0 ? "full" : "mix";
+    fgsf_status status = fgsf_config_set(r->cfg, "gradient.kind", kind, r->source);
+    const fgsf_key *key = fgsf_key_find(r->cfg, "gradient.eta");
+    if (status != FGSF_OK || eta == 0.0) return status;
+    return fgsf_key_set_number(r->cfg, key, eta, r->source);
+}
+
 // Reads the members of an object whose keys start with `prefix`.
 static fgsf_status read_object(const reader *r, const cJSON *object, const char *prefix,
                                int depth) {
@@ -87,6 +108,8 @@ static fgsf_status read_object(const reader *r, const cJSON *object, const char 
             status = read_object(r, item, path, depth + 1);
         } else if (r->skip_env && strncmp(path, "env.", 4) == 0) {
             status = FGSF_OK;
+        } else if (r->is_run) {
+            status = read_old(r, path, item);
         } else {
             status = fgsf_key_unknown(r->cfg, path, r->source);
         }
@@ -110,8 +133,8 @@ static fgsf_status read_env_name(fgsf_config *cfg, const cJSON *object, const ch
                                 : FGSF_OK;
 }
 
-fgsf_status fgsf_config_read_json(fgsf_config *cfg, const cJSON *object, const char *source,
-                                  bool skip_env) {
+static fgsf_status read_config(fgsf_config *cfg, const cJSON *object, const char *source,
+                               bool skip_env, bool is_run) {
     if (!cJSON_IsObject(object)) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: expected an object of keys and values", source);
     }
@@ -119,13 +142,18 @@ fgsf_status fgsf_config_read_json(fgsf_config *cfg, const cJSON *object, const c
     fgsf_status status = read_env_name(&copy, object, source);
     if (status != FGSF_OK) return status;
     size_t count = index_of(&copy, NULL);
-    reader r = {&copy, source, calloc(count, sizeof(bool)), false};
+    reader r = {&copy, source, calloc(count, sizeof(bool)), false, is_run};
     if (!r.seen) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", source);
     r.skip_env = skip_env && !fgsf_env_def_find(copy.env.name);
     status = read_object(&r, object, "", 1);
     free(r.seen);
     if (status == FGSF_OK) *cfg = copy;
     return status;
+}
+
+fgsf_status fgsf_config_read_json(fgsf_config *cfg, const cJSON *object, const char *source,
+                                  bool skip_env) {
+    return read_config(cfg, object, source, skip_env, false);
 }
 
 fgsf_status fgsf_json_parse(const char *text, const char *source, cJSON **out) {
@@ -155,7 +183,7 @@ fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *so
     const cJSON *run = cJSON_GetObjectItemCaseSensitive(root, "schema");
     bool is_run = cJSON_IsString(run) && strncmp(run->valuestring, "fgsf.run/", 9) == 0;
     const cJSON *keys = is_run ? cJSON_GetObjectItemCaseSensitive(root, "config") : root;
-    if (status == FGSF_OK) status = fgsf_config_read_json(cfg, keys, source, false);
+    if (status == FGSF_OK) status = read_config(cfg, keys, source, false, is_run);
     cJSON_Delete(root);
     return status;
 }

@@ -25,6 +25,9 @@ extern const size_t fgsf_method_count;
 // Returns the row of a key of a configuration, or NULL.
 const fgsf_key *fgsf_key_find(const fgsf_config *cfg, const char *name);
 
+// Returns what a key of an earlier version is called now, or NULL.
+const char *fgsf_key_renamed(const char *name);
+
 // Reports an unknown key with the nearest one as a suggestion.
 fgsf_status fgsf_key_unknown(const fgsf_config *cfg, const char *name, const char *source);
 

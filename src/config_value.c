@@ -57,6 +57,13 @@ static const char *const renamed[][2] = {
     {"sf.representation", "representation"},
 };
 
+const char *fgsf_key_renamed(const char *name) {
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+        if (strcmp(renamed[i][0], name) == 0) return renamed[i][1];
+    }
+    return NULL;
+}
+
 // Looks for a key's other name as it is, then without its group.
 static const char *find_synonym(const char *name) {
     const char *dot = strchr(name, '.');
@@ -109,11 +116,8 @@ fgsf_status fgsf_key_unknown(const fgsf_config *cfg, const char *name, const cha
     const fgsf_key *key;
     int best = 2 * MAX_NAME;
     if (source) snprintf(where, sizeof where, "%.240s: ", source);
-    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
-        if (strcmp(renamed[i][0], name) == 0) {
-            return fgsf_fail(FGSF_ERR_INVALID, "%skey '%s' is now %s", where, name, renamed[i][1]);
-        }
-    }
+    const char *now = fgsf_key_renamed(name);
+    if (now) return fgsf_fail(FGSF_ERR_INVALID, "%skey '%s' is now %s", where, name, now);
     const char *meant = find_synonym(name);
     if (meant) {
         quote_key(cfg, meant, quoted, sizeof quoted);

@@ -258,6 +258,49 @@ TEST renamed_keys_say_their_new_name(void) {
     PASS();
 }
 
+// What version 0.1 wrote: other names, and keys of every environment.
+TEST the_run_json_of_an_old_run_is_read(void) {
+    static const struct {
+        const char *method, *keys, *mode, *period, *kind, *eta, *is_double, *representation;
+    } runs[] = {
+        {"sfrql", "0, \"dqn.target_period\": 7", "hard", "500", "semi", "1", "true", "psi"},
+        {"fg-sfrql", "0.25, \"dqn.target_period\": 7", "hard", "500", "mix", "0.25", "true", "psi"},
+        {"dqn", "1, \"dqn.target_period\": 7", "hard", "7", "full", "1", "false", "q"},
+        {"dqn", "1, \"dqn.target_period\": 0", "hard", "500", "full", "1", "false", "q"},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char json[600];
+        const struct {
+            const char *key, *value;
+        } wanted[] = {{"target.mode", runs[i].mode},
+                      {"target.period", runs[i].period},
+                      {"gradient.kind", runs[i].kind},
+                      {"gradient.eta", runs[i].eta},
+                      {"target.double", runs[i].is_double},
+                      {"representation", runs[i].representation},
+                      {"loss.scale", "sum"},
+                      {"gpi.scope", "all"}};
+        fgsf_config cfg = made("clean", runs[i].method);
+        snprintf(
+            json, sizeof json,
+            "{\"schema\": \"fgsf.run/1\", \"config\": {\"method\": \"%s\", \"env.reacher_lag\": "
+            "true, \"sf.representation\": \"psi\", \"sf.target_mode\": \"hard\", "
+            "\"sf.target_period\": 500, \"sf.loss_scale\": \"sum\", \"sf.gpi_scope\": \"all\", "
+            "\"dqn.double\": false, \"sf.grad_mix\": %s}}",
+            runs[i].method, runs[i].keys);
+        ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_config_parse(&cfg, json, "run.json"));
+        for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
+            char is[64];
+            fgsf_config_get(&cfg, wanted[k].key, is, sizeof is);
+            ASSERT_STR_EQm(wanted[k].key, wanted[k].value, is);
+        }
+        ASSERT_EQ(FGSF_ERR_INVALID,
+                  fgsf_config_parse(&cfg, "{\"schema\": \"fgsf.run/1\", \"config\": {\"sf.x\": 1}}",
+                                    "run.json"));
+    }
+    PASS();
+}
+
 // Another environment has other keys: its defaults come with it.
 TEST the_name_of_the_environment_decides_its_keys(void) {
     fgsf_config cfg = made_for("four_rooms", "clean", "fg-sfrql");
@@ -651,6 +694,7 @@ int main(int argc, char **argv) {
     RUN_TEST(later_steps_win);
     RUN_TEST(unknown_names_are_errors_with_a_suggestion);
     RUN_TEST(renamed_keys_say_their_new_name);
+    RUN_TEST(the_run_json_of_an_old_run_is_read);
     RUN_TEST(the_name_of_the_environment_decides_its_keys);
     RUN_TEST(bad_values_are_refused_and_change_nothing);
     RUN_TEST(values_have_their_forms);
