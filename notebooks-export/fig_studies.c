@@ -109,13 +109,13 @@ static fgsf_status grid_point_of(exporter *e, const char *key, const arm *a, gri
     *out = (grid_point){a, a->method, "", NULL};
     TRY(cell_parts(&e->pool, a->cell, &parts));
     for (size_t i = 0; i < parts.n; i++) {
-        const char *part = parts.v[i];
-        if (!strchr(part, '=')) {
-            TRY(pool_printf(&e->pool, &out->series, "%s %s", out->series, part));
-        } else if (strncmp(part, key, length) == 0 && part[length] == '=') {
-            out->value = part + length + 1;
+        const char *piece = parts.v[i];
+        if (!strchr(piece, '=')) {
+            TRY(pool_printf(&e->pool, &out->series, "%s %s", out->series, piece));
+        } else if (strncmp(piece, key, length) == 0 && piece[length] == '=') {
+            out->value = piece + length + 1;
         } else {
-            TRY(pool_printf(&e->pool, &out->panel, "%s%s, ", out->panel, part));
+            TRY(pool_printf(&e->pool, &out->panel, "%s%s, ", out->panel, piece));
         }
     }
     bool is_dqn = strstr(a->method, "dqn") != NULL;

@@ -112,24 +112,24 @@ static size_t find_number(const char *cell) {
 }
 
 fgsf_status cell_parts(pool *p, const char *cell, names *out) {
-    const char *part = NULL;
+    const char *piece = NULL;
     size_t number = strchr(cell, '=') ? 0 : find_number(cell), word = number;
     while (word > 0 && cell[word - 1] != '-') word--;
     if (number) {
         if (word > 1) {
-            TRY(pool_printf(p, &part, "%.*s", (int)word - 1, cell));
-            TRY(names_add(p, out, part));
+            TRY(pool_printf(p, &piece, "%.*s", (int)word - 1, cell));
+            TRY(names_add(p, out, piece));
         }
-        TRY(pool_printf(p, &part, "%.*s=%s", (int)(number - word), cell + word, cell + number));
-        return names_add(p, out, part);
+        TRY(pool_printf(p, &piece, "%.*s=%s", (int)(number - word), cell + word, cell + number));
+        return names_add(p, out, piece);
     }
     while (*cell) { // a '+' may also belong to a number, 1e+5: a key follows those that separate
         size_t length = strcspn(cell, "+");
         while (cell[length] && strcspn(cell + length + 1, "=") >= strcspn(cell + length + 1, "+")) {
             length += 1 + strcspn(cell + length + 1, "+");
         }
-        TRY(pool_printf(p, &part, "%.*s", (int)length, cell));
-        TRY(names_add(p, out, part));
+        TRY(pool_printf(p, &piece, "%.*s", (int)length, cell));
+        TRY(names_add(p, out, piece));
         cell += length + (cell[length] == '+');
     }
     return FGSF_OK;

@@ -130,20 +130,20 @@ fgsf_status file_close(FILE *f, const char *path) {
 }
 
 fgsf_status file_make_dirs(const char *path) {
-    char part[PATH_MAX];
+    char prefix[PATH_MAX];
     size_t length = strlen(path);
-    if (length == 0 || length >= sizeof part) {
+    if (length == 0 || length >= sizeof prefix) {
         return fgsf_fail(FGSF_ERR_IO, "'%s': not a usable path", path);
     }
-    memcpy(part, path, length + 1);
+    memcpy(prefix, path, length + 1);
     for (size_t i = 1; i <= length; i++) {
-        if (part[i] != '/' && part[i] != '\0') continue;
-        char kept = part[i];
-        part[i] = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST) {
-            return fgsf_fail(FGSF_ERR_IO, "%s: %s", part, strerror(errno));
+        if (prefix[i] != '/' && prefix[i] != '\0') continue;
+        char kept = prefix[i];
+        prefix[i] = '\0';
+        if (mkdir(prefix, 0777) != 0 && errno != EEXIST) {
+            return fgsf_fail(FGSF_ERR_IO, "%s: %s", prefix, strerror(errno));
         }
-        part[i] = kept;
+        prefix[i] = kept;
     }
     struct stat info;
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {

@@ -50,15 +50,15 @@ static fgsf_status rename_means(pool *p, csv *t) {
     static const char *const FROM[] = {"steps", "eval_return", "eval_success", "eval_steps",
                                        "eval_discounted"};
     static char *const TO[] = {"all_steps", "return", "success", "steps", "discounted_return"};
-    char **names = NULL;
-    TRY(pool_get(p, t->cols, sizeof *names, &names));
+    char **renamed = NULL;
+    TRY(pool_get(p, t->cols, sizeof *renamed, &renamed));
     for (size_t i = 0; i < t->cols; i++) {
-        names[i] = t->name[i];
+        renamed[i] = t->name[i];
         for (size_t k = 0; k < 5; k++) {
-            if (strcmp(t->name[i], FROM[k]) == 0) names[i] = TO[k];
+            if (strcmp(t->name[i], FROM[k]) == 0) renamed[i] = TO[k];
         }
     }
-    t->name = names;
+    t->name = renamed;
     return FGSF_OK;
 }
 

@@ -82,7 +82,7 @@ double fgsf_loss_factor(enum fgsf_loss_scale scale, double denominator, int feat
 
 // ---- The kinds ------------------------------------------------------------------------------------
 
-typedef enum error { NOTHING, DELTA, H } error;
+enum factor { NOTHING, DELTA, H };
 
 // One row of docs/gradients.md: what stands in front of grad x(s, a) and of grad x(s', a'), and which
 // builder makes the graph. Adding a kind is a row here, a word in the key table, and a test.
@@ -90,13 +90,13 @@ typedef struct build build;
 typedef struct ggml_tensor *builder(build *b);
 static builder squared_error, surrogate, bidirectional, convergent;
 
-typedef struct kind {
+struct row {
     builder *make;
-    error e1, e2;
+    enum factor e1, e2;
     fgsf_gradient_need need;
-} kind;
+};
 
-static const kind kinds[] = {
+static const struct row kinds[] = {
     [FGSF_SEMI] = {squared_error, DELTA, NOTHING, {false, false}},
     [FGSF_FULL] = {squared_error, DELTA, DELTA, {false, false}},
     [FGSF_MIX] = {squared_error, DELTA, DELTA, {false, false}},
@@ -393,7 +393,7 @@ static struct ggml_tensor *squared_error(build *b) {
 // surrogate no part of its loss, so one backward pass gives both gradients.
 static struct ggml_tensor *surrogate(build *b) {
     struct ggml_context *ctx = b->ctx;
-    const kind *row = &kinds[b->p->kind];
+    const struct row *row = &kinds[b->p->kind];
     struct ggml_tensor *errors[3] = {NULL}, *h = NULL;
     int64_t pairs = b->bp->pairs, next = pairs * b->p->samples;
     struct ggml_tensor *x = select_actions(ctx, b->p, &b->bp->online, b->in.all, b->in.pick_all);

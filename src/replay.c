@@ -137,7 +137,7 @@ void fgsf_replay_clear(fgsf_replay *replay) {
 
 static bool all_finite(const float *x, size_t n) {
     size_t bad = 0;
-    for (size_t i = 0; i < n; i++) bad += !isfinite(x[i]);
+    for (size_t i = 0; i < n; i++) bad += isfinite(x[i]) ? 0 : 1;
     return bad == 0;
 }
 

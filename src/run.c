@@ -192,7 +192,9 @@ static fgsf_status read_record(const cJSON *json, const char *path, fgsf_run_rec
     return read_config(json, path, &r->config);
 }
 
-fgsf_status fgsf_run_read(const char *directory, fgsf_run_record *out) {
+typedef fgsf_status (*record_reader)(const cJSON *json, const char *path, fgsf_run_record *r);
+
+static fgsf_status read_with(record_reader reader, const char *directory, fgsf_run_record *out) {
     char path[FGSF_PATH], *text = NULL;
     cJSON *json = NULL;
     fgsf_run_record record;
@@ -200,11 +202,27 @@ fgsf_status fgsf_run_read(const char *directory, fgsf_run_record *out) {
     fgsf_status status = fgsf_path_join(directory, "run.json", path, sizeof path);
     if (status == FGSF_OK) status = fgsf_io_read(path, MAX_RECORD, &text, NULL);
     if (status == FGSF_OK) status = fgsf_json_parse(text, path, &json);
-    if (status == FGSF_OK) status = read_record(json, path, &record);
+    if (status == FGSF_OK) status = reader(json, path, &record);
     if (status == FGSF_OK) *out = record;
     cJSON_Delete(json);
     free(text);
     return status;
+}
+
+fgsf_status fgsf_run_read(const char *directory, fgsf_run_record *out) {
+    return read_with(read_record, directory, out);
+}
+
+static fgsf_status read_seals(const cJSON *json, const char *path, fgsf_run_record *r) {
+    fgsf_status status = read_status(json, path, &r->status);
+    return status != FGSF_OK ? status : read_files(json, path, r);
+}
+
+fgsf_status fgsf_run_verify(const char *directory) {
+    fgsf_run_record record;
+    FGSF_REQUIRE(directory);
+    fgsf_status status = read_with(read_seals, directory, &record);
+    return status != FGSF_OK ? status : fgsf_csv_verify(directory, &record);
 }
 
 // ---- Writing run.json ----------------------------------------------------------------------------

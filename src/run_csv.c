@@ -230,8 +230,7 @@ fgsf_status fgsf_csv_close(fgsf_csv *csv) {
 
 // ---- Verifying -----------------------------------------------------------------------------------
 
-fgsf_status fgsf_run_verify(const char *directory, const fgsf_run_record *record) {
-    FGSF_REQUIRE(directory && record);
+fgsf_status fgsf_csv_verify(const char *directory, const fgsf_run_record *record) {
     bool finished = record->status == FGSF_RUN_DONE || record->status == FGSF_RUN_DIVERGED;
     for (int i = 0; finished && i < FGSF_RUN_FILES; i++) {
         char path[FGSF_PATH], *text = NULL;

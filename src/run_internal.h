@@ -23,6 +23,9 @@ uint64_t fgsf_hash(uint64_t hash, const void *data, size_t size);
 // Finds the entry of a file, or makes it; NULL when there is no room.
 fgsf_run_file *fgsf_run_find_file(fgsf_run_record *record, const char *name);
 
+// fgsf_run_verify with the record at hand.
+fgsf_status fgsf_csv_verify(const char *directory, const fgsf_run_record *record);
+
 // Writes a/b.
 fgsf_status fgsf_path_join(const char *a, const char *b, char *path, size_t size);
 

@@ -279,7 +279,7 @@ static fgsf_status put_run(summary *s, const char *directory) {
         fputs(",,,\n", out);
         return FGSF_OK;
     }
-    status = fgsf_run_verify(directory, &r);
+    status = fgsf_csv_verify(directory, &r);
     if (status == FGSF_ERR_MEMORY) return status;
     if (status != FGSF_OK) { // its numbers would be wrong
         put_rows(out, &r, "damaged", &all, fgsf_last_error());

@@ -201,6 +201,27 @@ bad policy_map.csv "column 'action': 'x'" \
 bad overhead_scaling.csv "overhead_scaling.csv:3: column 'y': '0' is not positive" \
     sh -c 'printf "series,x,y\nbatch,16,1\nbatch,64,0\n" >overhead_scaling.csv'
 
+# A finished run whose file is not the one of its run.json, though every row of it can be read.
+seal() {
+    $python - <<'PYTHON'
+import json
+run, data, total = json.load(open("run.json")), open("train.csv", "rb").read(), 0xcbf29ce484222325
+for byte in data:
+    total = (total ^ byte) * 0x100000001b3 % 2**64
+run["files"] = {"train.csv": [f"{len(data)} {total:016x}"]}
+json.dump(run, open("run.json", "w"))
+PYTHON
+}
+seal_and() { seal && "$@"; }
+bad train.csv "is not the file that run.json describes" seal_and sed -i '$d' train.csv
+bad train.csv "is not the file that run.json describes" seal_and sed -i '5s/1/2/' train.csv
+bad train.csv "is not the file that run.json describes" seal_and rm train.csv
+bad run.json "files" seal_and sed -i 's/"train.csv": \["/&x/' run.json
+rm -rf spoilt
+cp -r runs/reacher spoilt
+(cd spoilt/dqn/seed-0 && seal)
+"$export_bin" spoilt -o sealed-out >/dev/null || fail "an undamaged run is refused"
+
 # Rows of a summary that say nothing, or the same as another one.
 summary() {
     mkdir -p ../../../copy

@@ -341,9 +341,9 @@ TEST pads_without_effect(int device) {
     float weight[64] = {0};
     p->batch.pairs = 13;
     result alone = run_once(devices[device], p);
-    double *truth = reference_zeros(fgsf_network_flat_size(&params.shape));
+    double *expected = reference_zeros(fgsf_network_flat_size(&params.shape));
     for (size_t i = 0; i < fgsf_network_flat_size(&params.shape); i++) {
-        truth[i] = alone.gradient[i];
+        expected[i] = alone.gradient[i];
     }
     for (int b = 0; b < 13; b++) {
         weight[b] = 1.0f;
@@ -355,13 +355,13 @@ TEST pads_without_effect(int device) {
         p->batch.pairs = sizes[i];
         result r = run_once(devices[device], p);
         ASSERT_BELOW(device_names[device],
-                     reference_error(r.gradient, truth, fgsf_network_flat_size(&params.shape)),
+                     reference_error(r.gradient, expected, fgsf_network_flat_size(&params.shape)),
                      2e-6);
         ASSERT_BELOW(device_names[device], fabs(r.loss - alone.loss), 1e-6 * alone.loss);
         free(r.gradient);
     }
     free(alone.gradient);
-    free(truth);
+    free(expected);
     problem_free(p);
     PASS();
 }

@@ -194,12 +194,12 @@ TEST workers_die_with_the_driver(void) {
     ASSERT_EQ(driver, waitpid(driver, NULL, 0));
     for (int i = 0; i < 2; i++) {
         int status = 0;
-        pid_t worker = shared->pids[i];
-        ASSERT(worker > 0);
-        for (int k = 0; k < 500 && waitpid(worker, &status, WNOHANG) == 0; k++) rest(0.01);
+        pid_t one = shared->pids[i];
+        ASSERT(one > 0);
+        for (int k = 0; k < 500 && waitpid(one, &status, WNOHANG) == 0; k++) rest(0.01);
         ASSERT(WIFSIGNALED(status));
         ASSERT_EQ(SIGKILL, WTERMSIG(status));
-        ASSERT_EQ(-1, kill(worker, 0));
+        ASSERT_EQ(-1, kill(one, 0));
     }
     prctl(PR_SET_CHILD_SUBREAPER, 0);
     PASS();

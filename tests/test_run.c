@@ -441,9 +441,12 @@ TEST a_finished_run_that_was_changed_is_damaged(void) {
         ASSERT(says("train.csv: is not the file that run.json describes"));
         ASSERT(strstr(content(path), "four_rooms,fg-sfrql,,0,damaged,,,,,"));
         ASSERT(strstr(content(path), "train.csv: is not the file"));
+        ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_run_verify(in_run(&id, ".")));
+        ASSERT(says("train.csv: is not the file that run.json describes"));
     }
     put(in_run(&id, "train.csv"), whole);
     ASSERT_OK(fgsf_run_summarize(out));
+    ASSERT_OK(fgsf_run_verify(in_run(&id, ".")));
     PASS();
 }
 

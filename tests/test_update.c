@@ -615,8 +615,8 @@ static void tie_actions(world *w) {
         float *theta = fgsf_network_edit(agent->nets[k]);
         for (int o = 0; o < 2 * features; o++) {
             int f = o % features, from = o - f + (f < 2 ? 1 - f : f), to = o + 2 * features;
-            float *w = theta + weights->offset, *b = theta + biases->offset;
-            memcpy(w + (size_t)to * in, w + (size_t)from * in, in * sizeof *w);
+            float *m = theta + weights->offset, *b = theta + biases->offset;
+            memcpy(m + (size_t)to * in, m + (size_t)from * in, in * sizeof *m);
             b[to] = b[from];
         }
         for (size_t i = 0; i < w->policies[k].opt.size; i++) w->policies[k].theta[i] = theta[i];

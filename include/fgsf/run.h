@@ -96,10 +96,11 @@ FGSF_API fgsf_status fgsf_run_directory(const fgsf_run_id *id, char *path, size_
 // Reads the run.json of a run directory.
 FGSF_API fgsf_status fgsf_run_read(const char *directory, fgsf_run_record *out);
 
-// Compares the CSV files of a finished run with what run.json says of them; a file that is missing,
+// Compares the CSV files of a finished run with what its run.json says of them; a file that is missing,
 // shorter, longer or changed is named with FGSF_ERR_FORMAT. Other runs, and finished ones of versions
-// that did not write it down, pass.
-FGSF_API fgsf_status fgsf_run_verify(const char *directory, const fgsf_run_record *record);
+// that did not write it down, pass. The configuration is not read: the run may be of an environment
+// that is not registered here.
+FGSF_API fgsf_status fgsf_run_verify(const char *directory);
 
 // Refuses, naming the key, when OUT already holds a run of the same environment, method and cell
 // (any seed) with another configuration. Writes nothing.
