@@ -115,10 +115,10 @@ static fgsf_status any_differs(exporter *e, const arm *const *arms, size_t n, en
 }
 
 // Whether all arms have changed this setting, so that it tells no row from another.
-static bool all_changed(const char *part, size_t length, const arm *const *arms, size_t n) {
+static bool all_changed(const char *setting, size_t length, const arm *const *arms, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const char *at = arm_example(arms[i])->changed;
-        while (at && (strncmp(at, part, length) != 0 || (at[length] && at[length] != ','))) {
+        while (at && (strncmp(at, setting, length) != 0 || (at[length] && at[length] != ','))) {
             at = strstr(at, ", ");
             at = at ? at + 2 : NULL;
         }

@@ -93,7 +93,7 @@ static fgsf_status check_sizes(const fgsf_network_shape *shape) {
     fgsf_status status = check_size("input", -1, shape->input);
     if (status == FGSF_OK) status = check_size("actions", -1, shape->actions);
     if (status == FGSF_OK) status = check_size("features", -1, shape->features);
-    if (status == FGSF_OK && shape->heads < 0) status = check_size("heads", -1, shape->heads);
+    if (status == FGSF_OK && shape->heads != 0) status = check_size("heads", -1, shape->heads);
     if (status == FGSF_OK && (shape->num_hidden < 0 || shape->num_hidden > FGSF_MAX_HIDDEN)) {
         return fgsf_fail(FGSF_ERR_INVALID, "network.hidden: %d layers, at most %d are supported",
                          shape->num_hidden, FGSF_MAX_HIDDEN);

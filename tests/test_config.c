@@ -634,9 +634,9 @@ TEST exploration_follows_its_schedule(void) {
     cfg.explore.over = 4;
     ASSERT_EQ_FMT(0.2, fgsf_config_epsilon(&cfg, 3), "%g");
     cfg.explore.schedule = FGSF_EXPLORE_LINEAR;
-    const double expected[] = {0.2, 0.35, 0.5, 0.65, 0.8, 0.8};
+    const double rates[] = {0.2, 0.35, 0.5, 0.65, 0.8, 0.8};
     for (int step = 0; step < 6; step++) {
-        ASSERT_IN_RANGEm("epsilon", expected[step], fgsf_config_epsilon(&cfg, step), 1e-12);
+        ASSERT_IN_RANGEm("epsilon", rates[step], fgsf_config_epsilon(&cfg, step), 1e-12);
     }
     cfg.explore.over = 1;
     ASSERT_EQ_FMT(0.2, fgsf_config_epsilon(&cfg, 0), "%g");
