@@ -34,10 +34,11 @@ static kind_problem create(enum fgsf_gradient_kind kind, int features, bool weig
     fgsf_bellman_params params = fgsf_bellman_default_params(&shape);
     params.max_pairs = PAIRS;
     params.kind = kind;
-    params.grad_mix = kind == FGSF_MIX || kind == FGSF_BIDIRECTIONAL ? 0.3 : 1.0;
+    fgsf_gradient_need need = fgsf_gradient_needs(kind);
+    bool part = kind == FGSF_MIX || kind == FGSF_BIDIRECTIONAL || (need.error_network && weighted);
+    params.grad_mix = part ? 0.3 : 1.0;
     kind_problem k = {.p = problem_create(&params, PAIRS, 40 + (uint64_t)kind)};
     fgsf_rng rng = fgsf_rng_make(9, (uint64_t)kind);
-    fgsf_gradient_need need = fgsf_gradient_needs(kind);
     k.size = fgsf_network_flat_size(&shape);
     k.theta = reference_parameters(k.p->net);
     if (need.error_network || need.target_network) {
@@ -375,6 +376,7 @@ TEST refuses_what_makes_no_sense(void) {
     } bad[] = {
         {FGSF_CORRECTED, 3, FGSF_SHARED, false, "bellman.samples"},
         {FGSF_GTD2, 1, FGSF_SHARED, true, "bellman.grad_mix"},
+        {FGSF_CORRECTED, 1, FGSF_SHARED, true, "bellman.grad_mix"}, // even where eta is 0
         {FGSF_FULL, 1, FGSF_SHARED, true, "bellman.grad_mix"},
         {FGSF_CONVERGENT, 4, FGSF_SPLIT, false, "bellman.estimator"},
         {(enum fgsf_gradient_kind)7, 1, FGSF_SHARED, false, "bellman.kind"},
@@ -386,6 +388,7 @@ TEST refuses_what_makes_no_sense(void) {
         params.samples = bad[i].samples;
         params.estimator = bad[i].estimator;
         params.split = 2;
+        params.grad_mix = bad[i].kind == FGSF_CORRECTED ? 0.0 : 1.0;
         params.target_network = bad[i].target;
         ASSERT_EQ(FGSF_ERR_INVALID, fgsf_bellman_create(devices[0], &params, &bellman));
         ASSERTm(fgsf_last_error(), strstr(fgsf_last_error(), bad[i].says));
