@@ -352,17 +352,8 @@ void fgsf_learner_forget(fgsf_learner *l) {
 
 // ---- Tasks --------------------------------------------------------------------------------------
 
-// The error network starts with output zero: corrected is then the semi-gradient.
-static fgsf_status add_error(fgsf_learner *l, fgsf_training *training) {
-    fgsf_status status = fgsf_network_create(&l->agent->shape, &training->error);
-    if (status != FGSF_OK) {
-        return status;
-    }
-    const fgsf_parameters *list = fgsf_network_get_parameters(training->error);
-    fgsf_network_init(training->error, l->params.agent.init, &l->init_rng);
-    size_t head = list->list[fgsf_shape_head(&l->agent->shape, list)].offset;
-    memset(fgsf_network_edit(training->error) + head, 0, (list->flat_size - head) * sizeof(float));
-    return fgsf_optimizer_create(&l->params.opt, training->error, &training->error_opt);
+static bool has_error(const fgsf_learner *l) {
+    return fgsf_gradient_needs(l->params.gradient.kind).error_network;
 }
 
 static fgsf_status add_training(fgsf_learner *l, int net) {
@@ -374,8 +365,7 @@ static fgsf_status add_training(fgsf_learner *l, int net) {
             status = fgsf_network_track(training->target, l->agent->nets[net], 1.0f);
         }
     }
-    bool error = fgsf_gradient_needs(l->params.gradient.kind).error_network;
-    return status == FGSF_OK && error ? add_error(l, training) : status;
+    return status == FGSF_OK && has_error(l) ? fgsf_learner_add_error(l, training) : status;
 }
 
 fgsf_status fgsf_learner_add_task(fgsf_learner *l) {
@@ -469,7 +459,7 @@ static fgsf_status check_params(const fgsf_learner_params *p) {
     return FGSF_OK;
 }
 
-// A kind that needs a target network, or an error network whose output starts at zero, must get it.
+// A kind that needs a target network must get it.
 static fgsf_status check_gradient(const fgsf_learner_params *p) {
     fgsf_gradient_need need = fgsf_gradient_needs(p->gradient.kind);
     if (need.target_network && p->target.mode == FGSF_TARGET_NONE) {
@@ -480,13 +470,6 @@ static fgsf_status check_gradient(const fgsf_learner_params *p) {
         return fgsf_fail(FGSF_ERR_INVALID,
                          "gradient.kind: with an error network target.mode must be "
                          "none");
-    }
-    const fgsf_network_def *def = p->agent.net.def;
-    if (need.error_network && def && !def->linear_head) {
-        return fgsf_fail(FGSF_ERR_INVALID,
-                         "gradient.kind: this kind needs a network with a linear "
-                         "head, and '%s' has none",
-                         def->name);
     }
     return FGSF_OK;
 }
@@ -684,9 +667,10 @@ static fgsf_status create_parts(fgsf_learner *l) {
     // network, which evaluates all policies at once.
     bool priors = p->update_set != FGSF_UPDATE_I_ONLY;
     l->all_rho = priors && (l->agent->shared || p->next_action_prior == FGSF_NEXT_GPI);
-    return allocate(l)
-               ? create_bellman(l)
-               : fgsf_fail(FGSF_ERR_MEMORY, "no memory for batches of %d pairs", l->max_pairs);
+    status = allocate(l)
+                 ? create_bellman(l)
+                 : fgsf_fail(FGSF_ERR_MEMORY, "no memory for batches of %d pairs", l->max_pairs);
+    return status == FGSF_OK && has_error(l) ? fgsf_learner_check_error(l) : status;
 }
 
 fgsf_status fgsf_learner_create(const fgsf_learner_params *params, fgsf_learner **out) {

@@ -104,6 +104,10 @@ struct fgsf_learner {
 // Brings the scoring vector of a task up to date; of all tasks when the feature set has grown.
 fgsf_status fgsf_learner_refresh_rho(fgsf_learner *learner, int task, bool all);
 
+// Gives a network its error network, or sees whether its definition can have one (learner_error.c).
+fgsf_status fgsf_learner_add_error(fgsf_learner *learner, fgsf_training *training);
+fgsf_status fgsf_learner_check_error(fgsf_learner *learner);
+
 // Writes y of a transition: phi for psi, the one-hot of its event for xi, the reward for q.
 void fgsf_learner_target(const fgsf_learner *learner, const fgsf_transition *t, float *y);
 

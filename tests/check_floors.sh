@@ -6,7 +6,7 @@ set -euo pipefail
 tensor='export status version rng device network bellman gpe gpi optimizer product program lower
     registry denormals clones memory require pool product_tiles network_mlp device_check number'
 learning='replay reward feature_set agent learner learning walk replay_index learner_batch
-    learner_choose learner_walk'
+    learner_choose learner_error learner_walk'
 study='key env envs config trainer evaluate archive run stats config_table config_value config_check
     config_json checkpoint diagnose archive_check io run_csv run_summary run_internal trainer_internal
     trainer_samples'
