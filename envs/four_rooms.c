@@ -76,7 +76,7 @@ static void fill_weights(four_rooms *self, int tasks) {
 
 static const fgsf_key KEYS[] = {
     {"env.map", FGSF_KEY_TEXT, offsetof(fgsf_four_rooms_params, map), "", 0, FGSF_TEXT_SIZE, NULL,
-     "A text file with a map, its goal in it; empty for the built-in one."},
+     "A text file with a map and its goal; empty for the built-in one."},
     {"env.step_cost", FGSF_KEY_REAL, offsetof(fgsf_four_rooms_params, step_cost), "0", -1e6, 1e6,
      NULL, "Subtracted from the reward of a step that collects nothing."},
 };

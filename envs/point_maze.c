@@ -79,11 +79,12 @@ static const fgsf_key KEYS[] = {
      "Goals as cells `row,col` or points `@x,y` (metres), separated by semicolons; overrides the "
      "map's `G` cells."},
     {"env.listed_goals", FGSF_KEY_BOOL, AT(listed_goals), "false", 0, 1, NULL,
-     "Without env.map and env.goals: the layout's goals of the authors' code."},
+     "Use the goals of the authors' code for a built-in layout; env.map and env.goals override "
+     "it."},
     {"env.goal_in_state", FGSF_KEY_BOOL, AT(goal_in_state), "true", 0, 1, NULL,
      "Append the goal's position to the encoded state."},
     {"env.goal_noise", FGSF_KEY_REAL, AT(goal_noise), "0", 0, 0.5, NULL,
-     "Uniform noise on the goal at each reset, in metres, unseen by features."},
+     "Uniform noise on the goal at each reset, in metres; features do not see it."},
     {"env.terminate_on_goal", FGSF_KEY_BOOL, AT(terminate_on_goal), "false", 0, 1, NULL,
      "End the episode within 0.45 m of the goal."},
 };

@@ -53,7 +53,7 @@ static const fgsf_key KEYS[] = {
     {"env.reacher_target_in_state", FGSF_KEY_BOOL, AT(target_in_state), "false", 0, 1, NULL,
      "Append the target's position to the encoded state."},
     {"env.reacher_lag", FGSF_KEY_BOOL, AT(lag), "false", 0, 1, NULL,
-     "Reward and features from the state before the step, as the authors' code."},
+     "Reward and features from the state before the step, as in the authors' code."},
 };
 
 static void reacher_free(fgsf_env *env) {

@@ -41,15 +41,15 @@ const fgsf_key fgsf_key_table[] = {
     REAL("env.slip", env.slip, "0", 0, 1,
          "Probability that the action is replaced by a uniform one."),
     BOOL("env.centre_features", env.centre_features, "false",
-         "Learn from phi - m, with m the mean of phi over 10,000 uniformly random steps, and from "
-         "the reward less w m; for tasks that never end, whose policies stay the same."),
+         "Learn from phi - m, where m is the mean of phi over 10,000 uniformly random steps, and "
+         "from the reward minus w m. For tasks that never end; their best policies do not change."),
 
     REAL("train.gamma", learner.gamma, "0.95", 0, 0.999999, "Discount."),
     INT("train.batch_size", learner.batch_size, "64", 1, 1e6, "Transitions per update."),
     INT("train.steps_per_task", train.steps_per_task, "10000", 1, MANY,
         "Environment steps per task."),
     INT("train.horizon", train.horizon, "200", 1, MANY,
-        "Steps after which an episode is cut, which is not a terminal."),
+        "Steps after which an episode is cut off; the last state does not count as terminal."),
     INT("train.buffer_capacity", learner.buffer_capacity, "200000", 1, MANY,
         "Transitions that the replay ring holds."),
     BOOL("train.buffer_reset_on_task", train.buffer_reset_on_task, "false",
@@ -61,12 +61,14 @@ const fgsf_key fgsf_key_table[] = {
          "A loss above it (or one that is not a number) ends the run as diverged."),
 
     REAL("explore.epsilon", explore.epsilon, "0.6", 0, 1,
-         "Probability of a uniform action while training; with explore.schedule=linear, at first."),
+         "Probability of a uniform action while training; with explore.schedule=linear, the one at "
+         "the start."),
     CHOICE("explore.schedule", explore.schedule, "constant", "constant|linear",
            "Constant, or linear from explore.epsilon to explore.to over explore.over steps of a "
            "task."),
     REAL("explore.to", explore.to, "0.05", 0, 1, "linear: the probability at the end."),
-    INT("explore.over", explore.over, "10000", 1, MANY, "linear: steps of a task until the end."),
+    INT("explore.over", explore.over, "10000", 1, MANY,
+        "linear: steps of a task until explore.to is reached."),
 
     TEXT("net.kind", net_kind, "mlp",
          "Network definition: mlp, torso (one body for all policies) or a plugin's."),
@@ -90,7 +92,7 @@ const fgsf_key fgsf_key_table[] = {
     REAL("opt.eps", learner.opt.eps, "1e-8", 1e-30, 1,
          "Adam: term that keeps the division finite."),
     REAL("opt.rm_k0", learner.opt.rm_k0, "1000", 1e-9, MANY,
-         "sgd_rm: step at which the decay sets in."),
+         "sgd_rm: step at which the decay begins to count."),
     REAL("opt.rm_power", learner.opt.rm_power, "0.75", 0, 1,
          "sgd_rm: power of the decay; convergence theory wants (0.5, 1]."),
 
@@ -98,7 +100,7 @@ const fgsf_key fgsf_key_table[] = {
            "semi|full|mix|corrected|gtd2|bidirectional|convergent",
            "Gradient of the Bellman error; docs/gradients.md says what each one is."),
     REAL("gradient.eta", learner.gradient.eta, "1", 0, 1,
-         "Share of the gradient through the bootstrap term; semi and full need none."),
+         "Share of the gradient through the bootstrap term; semi and full do not use it."),
     REAL("gradient.h_rate", learner.gradient.h_rate, "1", 0, 1e6,
          "corrected, gtd2: learning rate of the error network, times that of its network."),
     REAL("gradient.h_beta", learner.gradient.h_beta, "0", 0, 1e6,
@@ -108,17 +110,18 @@ const fgsf_key fgsf_key_table[] = {
     INT("target.period", learner.target.period, "1000", 1, MANY, "Updates between hard copies."),
     REAL("target.polyak", learner.target.polyak, "0.005", 1e-9, 1, "Step of the Polyak average."),
     BOOL("target.double", learner.target.double_q, "true",
-         "The trained network chooses the bootstrap action and the target network values it; else "
-         "the target network does both."),
+         "The trained network chooses the bootstrap action and the target network values it; if "
+         "false, the target network does both."),
     CHOICE(
         "loss.scale", learner.loss_scale, "half_mean", "half_mean|mean|sum|double_sum|mean_actions",
         "Factor on sum w |delta|^2 for N pairs, F features, A actions: 1/(2NF), 1/(NF), 1/2, 1 or "
         "1/(NFA)."),
 
-    CHOICE("sf.xi_set", learner.agent.xi.kind, "prototypes", "exact|bins|prototypes",
-           "xi: the environment's own finite set, uniform bins, or prototypes found on the way."),
+    CHOICE(
+        "sf.xi_set", learner.agent.xi.kind, "prototypes", "exact|bins|prototypes",
+        "xi: the environment's own finite set, uniform bins, or prototypes added while training."),
     INT("sf.xi_max_centers", learner.agent.xi.max_centers, "64", 1, 65536,
-        "xi prototypes: most centres."),
+        "xi prototypes: largest number of centres."),
     INT("sf.xi_bins", learner.agent.xi.bins, "8", 1, 4096, "xi bins: bins per feature."),
     REAL("sf.xi_center_threshold", learner.agent.xi.center_threshold, "0.05", 0, 1e9,
          "xi prototypes: distance beyond which a feature vector becomes a new centre."),
@@ -127,7 +130,7 @@ const fgsf_key fgsf_key_table[] = {
     CHOICE("sf.prior_select", learner.prior_select, "next_state", "next_state|current_state",
            "State at which the prior c is chosen: s' or s."),
     BOOL("sf.group_by_prior", learner.group_by_prior, "false",
-         "One optimiser step per group of samples with the same prior, as the authors' code."),
+         "One optimiser step per group of samples with the same prior, as in the authors' code."),
     REAL("sf.lr", learner.lr, "1e-3", 0, 1e3, "Learning rate of the current task's network."),
     REAL("sf.lr_prior", learner.lr_prior, "1e-5", 0, 1e3, "Learning rate of the other networks."),
     CHOICE("sf.init_from", learner.agent.init_from, "fresh", "fresh|previous",
@@ -144,7 +147,7 @@ const fgsf_key fgsf_key_table[] = {
 
     CHOICE("reward.model", learner.reward.model, "linear_nlms",
            "known|linear_lms|linear_nlms|linear_rls|mlp",
-           "How a task's reward is learned from features, or that it is given."),
+           "How a task's reward is learned from features; known: it is given."),
     REAL("reward.alpha_w", learner.reward.alpha_w, "0.5", 1e-12, 1e3, "LMS and NLMS: step size."),
     REAL("reward.forgetting", learner.reward.forgetting, "1", 1e-3, 1, "RLS: forgetting factor."),
     INT("reward.mlp_hidden", learner.reward.mlp_hidden, "128", 1, 65536,
@@ -154,7 +157,8 @@ const fgsf_key fgsf_key_table[] = {
     INT("avg.n", learner.avg.n, "1", 1, 1e6,
         "Transitions averaged per pivot; 1 turns averaging off."),
     CHOICE("avg.estimator", learner.avg.estimator, "shared", "shared|critic_only|split",
-           "Samples of residual and gradient factor: the same, one for the gradient, or disjoint."),
+           "Samples for the error and for its gradient: the same, one for the gradient, or "
+           "disjoint ones."),
     {"avg.pivots", FGSF_KEY_INT, AT(learner.avg.pivots), "batch", 0, 1e6, "batch",
      "Pivots per update; batch means train.batch_size."},
     CHOICE("avg.pivot_source", learner.avg.pivot_source, "replay", "replay|current",
@@ -164,8 +168,8 @@ const fgsf_key fgsf_key_table[] = {
     INT("avg.min_stored", learner.avg.min_stored, "1", 1, MANY,
         "A pair takes part once this many of its transitions are stored."),
     CHOICE("avg.source", learner.avg.source, "stored", "stored|fresh",
-           "Next states that are averaged: stored ones, or drawn anew by setting a copy of the "
-           "environment to the pair's state."),
+           "Next states that are averaged: stored ones, or fresh ones, drawn by setting a copy of "
+           "the environment to the pair's state."),
     CHOICE("avg.next_action", learner.avg.next_action, "gpi", "gpi|own_mean|policy_c_at_mean",
            "Bootstrap action when averaging."),
     CHOICE("avg.key", learner.avg.key, "exact", "exact|grid",
@@ -173,12 +177,12 @@ const fgsf_key fgsf_key_table[] = {
     REAL("avg.grid_pitch", learner.avg.grid_pitch, "0.05", 1e-12, 1e9, "Pitch of that grid."),
 
     CHOICE("tasks.schedule", tasks.schedule, "sequential", "sequential|random_step|random_episode",
-           "Tasks one after another, or drawn anew at each step or episode."),
-    BOOL(
-        "tasks.isolate_state", tasks.isolate_state, "true",
-        "Random schedules: each task keeps its own state; false mixes them, as the authors' code."),
+           "Tasks one after another, or a random task for each step or episode."),
+    BOOL("tasks.isolate_state", tasks.isolate_state, "true",
+         "Random schedules: each task keeps its own state; false mixes them, as the authors' code "
+         "does."),
     CHOICE("tasks.warmup", tasks.warmup, "uniform", "uniform|first_task",
-           "Random schedules: tasks of the steps before the first update."),
+           "Random schedules: which tasks are played before the first update."),
 
     REAL("dqn.lr", dqn_lr, "1e-3", 0, 1e3, "Learning rate of dqn and fg-dqn."),
     BOOL("dqn.per_task", learner.agent.per_task, "true", "A fresh network for each task."),

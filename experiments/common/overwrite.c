@@ -41,15 +41,15 @@ static bool confirmed(const fgsf_cli *cli, const char *name, int found) {
     char typed[256] = "";
     if (!*cli->overwrite && isatty(STDIN_FILENO)) {
         fprintf(stderr,
-                "%s: this deletes %d folders of runs, with all their seeds, in %s\n"
+                "%s: this deletes all seeds of %d method%s in %s\n"
                 "type %s to go on: ",
-                cli->spec->program, found, cli->out, name);
+                cli->spec->program, found, found == 1 ? "" : "s or cells", cli->out, name);
         if (!fgets(typed, sizeof typed, stdin)) typed[0] = '\0';
         typed[strcspn(typed, "\n")] = '\0';
     } else if (!*cli->overwrite) {
-        fgsf_say(
-            "%s: --overwrite deletes %d folders of runs in %s: write --overwrite=%s to confirm",
-            cli->spec->program, found, cli->out, name);
+        fgsf_say("%s: --overwrite deletes all seeds of %d method%s in %s: write --overwrite=%s to "
+                 "confirm",
+                 cli->spec->program, found, found == 1 ? "" : "s or cells", cli->out, name);
         return false;
     } else {
         snprintf(typed, sizeof typed, "%s", cli->overwrite);

@@ -1,11 +1,11 @@
-// What acts: the policies' networks, the tasks' scoring vectors, and GPI over them.
+// An agent acts: it holds the policies' networks and the tasks' scoring vectors, and applies GPI.
 //
 //     fgsf_agent_act(agent, task, NULL, state, &rng, &choice);     // choice.action, choice.policy
-//     fgsf_agent_rho_from_weights(agent, w, rho);                  // a reward never trained on:
-//     fgsf_agent_act(agent, task, rho, state, &rng, &choice);      // acted on at once
+//     fgsf_agent_rho_from_weights(agent, w, rho);                  // act at once on a reward
+//     fgsf_agent_act(agent, task, rho, state, &rng, &choice);      // that was never trained on
 //
 // A learner (fgsf/learner.h) makes and trains an agent; an archive (fgsf/archive.h) loads a saved
-// one. What a network represents is one of three things, and Q is always sum_f x(s, a, f) rho[f]:
+// one. A network represents one of three things; Q is always sum_f x(s, a, f) rho[f]:
 //
 //     representation   F                  target y         rho of a task      GPI over
 //     q                1                  reward           (1)                its own policy
@@ -54,7 +54,7 @@ typedef struct fgsf_agent_params {
 
 typedef struct fgsf_agent fgsf_agent;
 
-// Returns psi with two hidden layers of 256 units on device auto; the sizes are 0, to be filled in.
+// Returns psi with two hidden layers of 256 units on device auto. Fill in the sizes, which are 0.
 FGSF_API fgsf_agent_params fgsf_agent_default_params(void);
 
 FGSF_API void fgsf_agent_free(fgsf_agent *agent);
@@ -65,8 +65,8 @@ FGSF_API const fgsf_network_shape *fgsf_agent_shape(const fgsf_agent *agent);
 // Returns the device that the agent computes on, which belongs to it.
 FGSF_API fgsf_device *fgsf_agent_device(const fgsf_agent *agent);
 
-// Returns the number of policies, and the network of one (NULL where there is none). A shared
-// network is that of every policy, and policy k is its head k.
+// Returns the number of policies, and the network of one (NULL if there is none). A shared network
+// serves every policy: policy k is its head k.
 FGSF_API int fgsf_agent_num_policies(const fgsf_agent *agent);
 FGSF_API fgsf_network *fgsf_agent_network(const fgsf_agent *agent, int policy);
 
@@ -84,8 +84,8 @@ FGSF_API void fgsf_agent_rho_from_weights(const fgsf_agent *agent, const double 
 // it.
 FGSF_API bool fgsf_agent_rho_from_task(const fgsf_agent *agent, const fgsf_task *task, float *rho);
 
-// Evaluates an encoded state: q (policies in scope, actions); there are never more policies in scope
-// than fgsf_agent_num_policies says. `rho` NULL means the learned one of `task`.
+// Evaluates an encoded state: q (policies in scope, actions). At most fgsf_agent_num_policies are in
+// scope. With `rho` NULL the learned vector of `task` is used.
 FGSF_API fgsf_status fgsf_agent_q(fgsf_agent *agent, int task, const float *rho, const float *state,
                                   float *q, int *num_policies);
 
@@ -93,7 +93,7 @@ FGSF_API fgsf_status fgsf_agent_q(fgsf_agent *agent, int task, const float *rho,
 FGSF_API fgsf_status fgsf_agent_features(fgsf_agent *agent, int task, int policy,
                                          const float *state, float *x);
 
-// Chooses by GPI, greedily; `rng` serves random ties only.
+// Chooses the greedy action by GPI. `rng` is used for random ties only.
 FGSF_API fgsf_status fgsf_agent_act(fgsf_agent *agent, int task, const float *rho,
                                     const float *state, fgsf_rng *rng, fgsf_choice *choice);
 

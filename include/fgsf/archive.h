@@ -65,22 +65,22 @@ FGSF_API void fgsf_archive_free(fgsf_archive *archive);
 
 // ---- What the library keeps in archives -----------------------------------------------------------
 
-// Saves what acts, or loads it: it then acts without its environment. The file carries a
-// configuration: `cfg`, or with NULL one made from the agent's parameters; loading stores it in `cfg`
-// unless that is NULL. Keys of an environment that is not registered are passed over. `device` NULL
-// means the file's.
+// Saves or loads an agent. A loaded agent acts without its environment. The file holds a configuration:
+// `cfg`, or with NULL one that is made from the agent's parameters. Loading stores it in `cfg` unless
+// that is NULL, and skips keys of environments that are not registered. With `device` NULL the device
+// is the one that the file names.
 FGSF_API fgsf_status fgsf_agent_save(const fgsf_agent *agent, const fgsf_config *cfg,
                                      const char *path);
 FGSF_API fgsf_status fgsf_agent_load(const char *path, const char *device, fgsf_config *cfg,
                                      fgsf_agent **out);
 
-// Saves a learner whole, or goes on from there, bit for bit. Loading needs a new learner that was
-// created with the same parameters; after an error it is not to be used.
+// Saves a whole learner, or loads it to go on bit for bit. Loading needs a new learner that was created
+// with the same parameters. After an error do not use that learner.
 FGSF_API fgsf_status fgsf_learner_save(const fgsf_learner *learner, const char *path);
 FGSF_API fgsf_status fgsf_learner_load(fgsf_learner *learner, const char *path);
 
-// Puts a replay's whole content, in slot order and with the order inside the index, into an archive,
-// and restores it bit for bit, so that later draws are the same. Entries are called "PREFIX.s" and so
+// Saves a replay's whole content, in slot order and with the order inside the index, or restores it bit
+// for bit, so that later draws are the same. Entries are called "PREFIX.s" and so
 // on. Saving refers to the replay's memory until the archive is written. Loading needs a replay of
 // the same parameters; it is empty when that fails.
 FGSF_API void fgsf_replay_save(const fgsf_replay *replay, fgsf_archive *archive,

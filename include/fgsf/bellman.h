@@ -13,8 +13,8 @@
 //     loss    = scale * sum_b weight_b |delta_b|^2.
 //
 // FGSF_FULL: the target stays attached, so the gradient is the true gradient of the loss with a'
-// frozen. FGSF_SEMI: the target is computed from leaves that share the parameters' memory but are no
-// parameters. FGSF_MIX: Baird's residual mix of the two. The other kinds are rows of the same table.
+// frozen. FGSF_SEMI: the target is computed from tensors that share the parameters' memory but are not
+// marked as parameters, so no gradient reaches them. FGSF_MIX: Baird's residual mix of the two. The other kinds are rows of the same table.
 // Every method goes through this one builder; DQN is the case F = 1.
 #ifndef FGSF_BELLMAN_H
 #define FGSF_BELLMAN_H
@@ -35,7 +35,7 @@ enum fgsf_loss_scale {
     FGSF_MEAN_ACTIONS, // 1 / (N F A), as the authors' DQN
 };
 
-// What stands for the error e1 in front of grad x(s, a) and e2 in front of -eta d grad x(s', a');
+// The kinds differ in the error e1 in front of grad x(s, a) and e2 in front of -eta d grad x(s', a').
 // docs/gradients.md has the whole table. h is an error network, xbar a target network.
 enum fgsf_gradient_kind {
     FGSF_SEMI,          // delta, nothing: TD
@@ -47,12 +47,12 @@ enum fgsf_gradient_kind {
     FGSF_CONVERGENT,    // max(|y + d xbar' - x|^2, |y + d x' - x|^2), the maximum per pair
 };
 
-// What a kind needs beside the network that is trained.
+// What a kind needs besides the network that is trained.
 typedef struct fgsf_gradient_need {
     bool error_network, target_network;
 } fgsf_gradient_need;
 
-// Which of a pair's next-state samples stand in the error and which in the gradient of the target.
+// Which of a pair's next-state samples enter the error, and which the gradient of the target.
 enum fgsf_estimator {
     FGSF_SHARED,      // all in both
     FGSF_CRITIC_ONLY, // all in the error, one in the gradient
@@ -74,8 +74,8 @@ typedef struct fgsf_bellman_params {
     bool one_size; // batches are mostly of max_pairs: graphs of other sizes are built when needed
 } fgsf_bellman_params;
 
-// One batch; all arrays belong to the caller. Samples of one pair are consecutive; those that are the
-// same state cost no more than one.
+// One batch; all arrays belong to the caller. Samples of one pair are consecutive. Several samples with
+// the same state cost as much as one.
 typedef struct fgsf_batch {
     int pairs;
     const float *s;         // (pairs, input)
@@ -105,9 +105,9 @@ FGSF_API void fgsf_bellman_free(fgsf_bellman *bellman);
 // Returns what a kind needs.
 FGSF_API fgsf_gradient_need fgsf_gradient_needs(enum fgsf_gradient_kind kind);
 
-// Computes loss and gradient at `net`. `other` is the network that the kind needs (the error network
-// or the target network; semi: the target network when params.target_network is set), else NULL. The
-// loss is that of delta, or of the kind's own expression where it has one. The gradient stays valid
+// Computes loss and gradient at `net`. `other` is the error or target network that the kind needs; with
+// FGSF_SEMI it is the target network if params.target_network is set. Otherwise it is NULL. The loss is
+// that of delta, or the kind's own expression if it has one. The gradient stays valid
 // until the next run.
 FGSF_API fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
                                       const fgsf_network *net, const fgsf_network *other,

@@ -7,8 +7,8 @@
 //     fgsf_config_validate(&cfg);
 //
 // Later steps win: defaults < environment < preset < method < --config < --set. A key's type,
-// default, range, choices and documentation stand in one table (fgsf_config_keys), and in that of the
-// environment that env.name names; validation, --list-keys, --print-config and docs/config.md are made
+// default, range, choices and documentation are rows of one table (fgsf_config_keys), or of the table of
+// the environment that env.name names. Validation, --list-keys, --print-config and docs/config.md are made
 // from them.
 #ifndef FGSF_CONFIG_H
 #define FGSF_CONFIG_H
@@ -43,8 +43,8 @@ enum fgsf_schedule { FGSF_SEQUENTIAL, FGSF_RANDOM_STEP, FGSF_RANDOM_EPISODE };
 enum fgsf_warmup { FGSF_WARMUP_UNIFORM, FGSF_WARMUP_FIRST_TASK };
 enum fgsf_eval_reward { FGSF_EVAL_LEARNED, FGSF_EVAL_TRUE };
 
-// A resolved configuration. What the learner is told stands in its own parameters; `sizes` there are
-// the environment's and are filled in by fgsf_config_learner.
+// A resolved configuration. `learner` holds the learner's own parameters; fgsf_trainer_create fills in
+// their sizes from the environment.
 typedef struct fgsf_config {
     int64_t seed;
     enum fgsf_method method;
@@ -118,7 +118,7 @@ FGSF_API fgsf_status fgsf_config_load(fgsf_config *cfg, const char *path);
 // As fgsf_config_load, from text; `source` names it in messages.
 FGSF_API fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *source);
 
-// Checks the combinations that single ranges cannot: what contradicts what, and why.
+// Checks what no single range can: settings that contradict each other. The message says why.
 FGSF_API fgsf_status fgsf_config_validate(const fgsf_config *cfg);
 
 // Returns the configuration as flat JSON text, to be freed with free(); NULL when out of memory.
@@ -128,14 +128,14 @@ FGSF_API char *fgsf_config_to_json(const fgsf_config *cfg);
 // Returns a 64-bit hash of everything that decides a run's numbers except its seed and device.
 FGSF_API uint64_t fgsf_config_hash(const fgsf_config *cfg);
 
-// Fills in what a learner is told: the keys' values and the names they stand for. The sizes are left
-// at 0; fgsf_trainer_create takes them from the environment.
+// Fills in the parameters of a learner from the keys. The sizes stay 0; fgsf_trainer_create takes them
+// from the environment.
 FGSF_API fgsf_status fgsf_config_learner(const fgsf_config *cfg, fgsf_learner_params *out);
 
 // Returns the probability of a uniform action after `steps` training steps of a task (explore.*).
 FGSF_API double fgsf_config_epsilon(const fgsf_config *cfg, int64_t steps);
 
-// Makes a configuration that says what a learner was told; for archives.
+// Makes a configuration from the parameters of a learner; for archives.
 FGSF_API fgsf_status fgsf_config_from_learner(const fgsf_learner_params *params, fgsf_config *out);
 
 FGSF_END_DECLS

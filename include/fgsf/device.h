@@ -6,14 +6,14 @@
 // `auto` runs on the CPU backend with the matrix products done by our own kernels inside the graph,
 // the fastest choice on one core. `cpu` is ggml's CPU backend alone, `blas` schedules over ggml's {BLAS,
 // CPU}; any other name is a device of ggml's registry, scheduled as {device, BLAS, CPU}. Parameters
-// and inputs stay in host memory; the scheduler copies what a device needs. A device belongs to one
-// thread at a time and computes with one thread, unless told otherwise. Upper and lower case mean the
-// same.
+// and inputs stay in host memory; the scheduler copies what a device needs. Only one
+// thread may use a device at a time. A device computes with one thread unless fgsf_device_set_threads
+// says otherwise. Names may be upper or lower case.
 //
 // Some backends compute products in half precision unless the environment says otherwise before
 // ggml is first used: GGML_VK_DISABLE_F16=1, GGML_VK_DISABLE_COOPMAT=1, GGML_VK_DISABLE_COOPMAT2=1
-// (Vulkan), NVIDIA_TF32_OVERRIDE=0 (CUDA). The library does not change the environment, the drivers
-// do; fgsf_device_check shows what a device does.
+// (Vulkan), NVIDIA_TF32_OVERRIDE=0 (CUDA). The drivers set these variables; the library does not.
+// fgsf_device_check measures the error of a device.
 #ifndef FGSF_DEVICE_H
 #define FGSF_DEVICE_H
 

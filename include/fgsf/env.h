@@ -12,8 +12,8 @@
 //
 // A registered environment is known to trainer, evaluation, configuration and drivers, with its own
 // keys. docs/environments.md has a complete example. The library fgsf_envs registers ours with
-// fgsf_envs_register (fgsf/envs.h). Instances are independent: no globals, no allocation per step, one
-// per thread as many as wanted. Inside, everything is double precision.
+// fgsf_envs_register (fgsf/envs.h). Instances are independent: no globals, no allocation per step. Use an
+// instance from one thread at a time. Inside, everything is double precision.
 #ifndef FGSF_ENV_H
 #define FGSF_ENV_H
 
@@ -40,7 +40,7 @@ typedef struct fgsf_env_spec {
     int full_size;    // raw_size plus whatever else an exact restart needs
 } fgsf_env_spec;
 
-// What one step gave. `phi` belongs to the environment and is valid until its next call.
+// The result of one step. `phi` belongs to the environment and is valid until its next call.
 typedef struct fgsf_step_result {
     double reward;
     bool terminal;
@@ -99,9 +99,9 @@ struct fgsf_env {
     double *scratch; // state_size numbers, owned by fgsf_env_create
 };
 
-// Makes an environment known by its name. The definition must outlive every use. A definition that
-// lacks a function, a key that does not start with "env." or is taken, and a name that another
-// definition has are refused.
+// Registers an environment under its name. The definition must outlive every use. Refused are a
+// definition that lacks a function, a key that is taken or does not start with "env.", and a name that
+// another definition has.
 FGSF_API fgsf_status fgsf_env_register(const fgsf_env_def *def);
 
 // Returns the i-th registered environment, or NULL past the last.
@@ -117,13 +117,13 @@ FGSF_API void fgsf_env_free(fgsf_env *env);
 
 FGSF_API const fgsf_env_spec *fgsf_env_get_spec(const fgsf_env *env);
 
-// Makes `task` active, without touching the state; the next reset starts an episode of it.
+// Makes `task` active and leaves the state as it is; the next reset starts an episode of this task.
 FGSF_API fgsf_status fgsf_env_set_task(fgsf_env *env, int task);
 
 FGSF_API fgsf_status fgsf_env_reset(fgsf_env *env, fgsf_rng *rng);
 
-// Takes one step; an action out of range is refused and changes nothing. With env.slip 0 nothing is
-// drawn from rng but what the environment itself draws.
+// Takes one step; an action out of range is refused and changes nothing. With env.slip 0 only
+// the environment itself draws from rng.
 FGSF_API fgsf_status fgsf_env_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_result *out);
 
 // Writes the encoded state as floats (the trainer's) or doubles (rollout's).
@@ -134,8 +134,8 @@ FGSF_API void fgsf_env_observe_f64(const fgsf_env *env, double *state);
 FGSF_API void fgsf_env_get_state(const fgsf_env *env, double *values);
 FGSF_API fgsf_status fgsf_env_set_state(fgsf_env *env, const double *values, int n);
 
-// Says what is known of a task's reward. `w` (num_features) receives the weights where it is linear
-// and must live as long as `out` is used, and so must the environment.
+// Describes a task's reward. `w` (num_features) receives the weights if it is linear. `w` and the
+// environment must live as long as `out` is used.
 FGSF_API void fgsf_env_task(const fgsf_env *env, int task, double *w, fgsf_task *out);
 
 FGSF_END_DECLS

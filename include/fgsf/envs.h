@@ -9,7 +9,7 @@
 
 FGSF_BEGIN_DECLS
 
-// Registers them all; more than once is fine.
+// Registers them all. Calling it again does no harm.
 FGSF_API fgsf_status fgsf_envs_register(void);
 
 FGSF_END_DECLS

@@ -5,8 +5,8 @@
 //     fgsf_evaluate(agent, &cfg, FGSF_EVAL_LEARNED, 0.0, &rows);
 //
 // Trained tasks are scored with the learned or the true reward. Held-out tasks were never trained on:
-// their reward vector is given where it is linear in phi ("true"), else fitted by ridge regression on
-// the features and rewards of 2,000 random-action transitions ("ridge"), with the error of the fit.
+// if their reward is linear in phi, its weights are used ("true"). Otherwise weights are fitted by ridge
+// regression to 2,000 random-action transitions ("ridge"), and the error of the fit is reported.
 #ifndef FGSF_EVALUATE_H
 #define FGSF_EVALUATE_H
 
@@ -18,7 +18,7 @@
 
 FGSF_BEGIN_DECLS
 
-// Evaluation episodes are seeded from it: the same for every method and every seed of training.
+// The seed of all evaluation episodes, the same for every method and every training seed.
 #define FGSF_EVAL_SEED 123
 
 // One row of eval.csv.
@@ -59,8 +59,8 @@ FGSF_API fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, const fgsf_config 
                                            double epsilon, fgsf_eval_rows *out);
 
 // Writes the scoring vector of a task that was not trained on: from its weights ("true"), or fitted
-// ("ridge", with the error of the fit), which plays episodes in `env`. For DQN, whose values contain
-// the reward, it is 1 and called "learned" unless the network is told the task's weights.
+// ("ridge", with the error of the fit). Fitting plays episodes in `env`. DQN's values contain the reward,
+// so there the vector is 1 and called "learned", unless the network gets the task's weights as input.
 FGSF_API fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, float *rho,
                                        const char **name, double *fit_error);
 

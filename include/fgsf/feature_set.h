@@ -6,8 +6,8 @@
 //     fgsf_feature_set_index(set, phi, &f);        // y is the one-hot of f
 //
 // exact: a given set; a feature outside it is an error, never the nearest member. bins: a uniform
-// grid over [-1, 1] per dimension; members are the centres of the bins, and what lies outside
-// belongs to the outermost ones. prototypes: the nearest centre, or a new one when the distance
+// grid over [-1, 1] per dimension; members are the centres of the bins, and values outside fall into
+// the outermost bins. prototypes: the nearest centre, or a new one when the distance
 // exceeds `center_threshold` while fewer than `max_centers` exist.
 #ifndef FGSF_FEATURE_SET_H
 #define FGSF_FEATURE_SET_H

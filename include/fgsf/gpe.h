@@ -5,10 +5,10 @@
 //
 //     q[row][r][a] = sum_f x(s_row, a, f) rho_r[f]
 //
-// Q needs only the product with rho. Where the network ends in a linear layer, rho is folded into it
-// before the pass: R * A outputs instead of A * F, whenever that is fewer. The result is the same up
-// to rounding; tests compare both ways. Of a shared network, A is heads * actions: one pass of the
-// body serves all policies.
+// Q needs only the product with rho. If the network ends in a linear layer, rho is folded into that
+// layer before the pass, whenever R * A outputs are fewer than A * F. The result is the same up to
+// rounding; tests compare both ways. For a shared network A is heads * actions: one pass of the body
+// serves all policies.
 #ifndef FGSF_GPE_H
 #define FGSF_GPE_H
 
@@ -29,7 +29,7 @@ FGSF_API void fgsf_gpe_free(fgsf_gpe *gpe);
 FGSF_API fgsf_status fgsf_gpe_run(fgsf_gpe *gpe, const fgsf_network *net, const float *rho,
                                   int num_rho, const float *s, int rows, float *q);
 
-// As fgsf_gpe_run, never folding: x first, then the product. The plain way, for comparison.
+// Like fgsf_gpe_run, but never folds: x first, then the product. For comparison.
 FGSF_API fgsf_status fgsf_gpe_run_plain(fgsf_gpe *gpe, const fgsf_network *net, const float *rho,
                                         int num_rho, const float *s, int rows, float *q);
 

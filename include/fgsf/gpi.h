@@ -20,7 +20,7 @@ typedef struct fgsf_choice {
     int policy, action;
 } fgsf_choice;
 
-// Chooses from q (num_policies, num_actions). `rng` is only drawn from for FGSF_TIE_RANDOM.
+// Chooses from q (num_policies, num_actions). Only FGSF_TIE_RANDOM draws from `rng`.
 FGSF_API fgsf_choice fgsf_gpi_choose(const float *q, int num_policies, int num_actions,
                                      enum fgsf_tie tie, fgsf_rng *rng);
 
@@ -28,8 +28,8 @@ FGSF_API fgsf_choice fgsf_gpi_choose(const float *q, int num_policies, int num_a
 FGSF_API int fgsf_gpi_maximisers(const float *q, int num_policies, int num_actions, int max,
                                  fgsf_choice *out);
 
-// Returns how much the best action is better than the second best, each under the policy that values it
-// most; 0 with one action.
+// Returns the value of the best action minus that of the second best, each under the policy that values
+// it most; 0 with one action.
 FGSF_API double fgsf_gpi_gap(const float *q, int num_policies, int num_actions);
 
 FGSF_END_DECLS

@@ -1,4 +1,4 @@
-// One row of a key table: what a setting is called, what it may hold, where it is stored.
+// One row of a key table: the name of a setting, the values it may have, and where it is stored.
 //
 //     typedef struct windy_params { double wind; } windy_params;
 //     static const fgsf_key windy_keys[] = {

@@ -1,4 +1,4 @@
-// Learns from transitions, whoever makes them: observe, learn, act.
+// Learns from transitions of any source: observe, learn, act.
 //
 //     fgsf_learner_params params = fgsf_learner_default_params();
 //     params.agent.num_tasks = 1, params.agent.num_actions = 4;
@@ -46,14 +46,14 @@ typedef struct fgsf_experience {
     int action;
     int task;
     bool terminal;  // nothing follows s_next
-    bool truncated; // the episode was cut; what would have followed still counts
+    bool truncated; // the episode was cut off here, but s_next is not terminal
 } fgsf_experience;
 
-// Draws anew what follows out->s and out->action in out->task, and fills in the rest of `out`. Its
-// arrays stay valid until the next call.
+// Draws another outcome of out->action in out->s of out->task, and fills in the rest of `out`. Its arrays
+// stay valid until the next call.
 typedef fgsf_status (*fgsf_draw_next)(void *context, fgsf_rng *rng, fgsf_experience *out);
 
-// What docs/config.md says of the keys, as a struct.
+// The parameters of a learner. docs/config.md describes each under its key.
 typedef struct fgsf_learner_params {
     fgsf_agent_params agent;
     int64_t seed;
@@ -93,7 +93,7 @@ typedef struct fgsf_learner_params {
         enum fgsf_key_mode key;
         double grid_pitch;
     } avg;
-    bool relabel;            // q: replayed rewards are those the learned task would have paid
+    bool relabel;            // q: replayed rewards are computed again for the learned task
     double divergence_limit; // a loss above it is reported as FGSF_DIVERGED
     int max_rows;            // states that will be evaluated at once, if more than a batch
 } fgsf_learner_params;
@@ -124,8 +124,8 @@ FGSF_API fgsf_status fgsf_learner_add_task(fgsf_learner *learner);
 // Stores a transition and updates the task's reward model from it.
 FGSF_API fgsf_status fgsf_learner_observe(fgsf_learner *learner, const fgsf_experience *experience);
 
-// Samples a batch and updates the policies that the parameters say, for the active task. Does nothing
-// while fewer transitions than a batch are stored. `out`, which may be NULL, is added to.
+// Samples a batch for the active task and updates the policies that the parameters name. Does nothing
+// while fewer transitions than a batch are stored. Adds what it did to `out`, which may be NULL.
 FGSF_API fgsf_status fgsf_learner_learn(fgsf_learner *learner, int task, fgsf_learned *out);
 
 // Chooses an action for a task: uniform with probability epsilon, else greedy by GPI.
@@ -135,7 +135,7 @@ FGSF_API fgsf_status fgsf_learner_act(fgsf_learner *learner, int task, const flo
 // Forgets all transitions.
 FGSF_API void fgsf_learner_forget(fgsf_learner *learner);
 
-// Returns what acts, for Q values and for rewards that were never trained on.
+// Returns the agent, for Q values and for rewards that were never trained on.
 FGSF_API fgsf_agent *fgsf_learner_agent(const fgsf_learner *learner);
 FGSF_API const fgsf_replay *fgsf_learner_replay(const fgsf_learner *learner);
 FGSF_API const fgsf_learner_params *fgsf_learner_get_params(const fgsf_learner *learner);

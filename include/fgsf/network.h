@@ -10,8 +10,7 @@
 // A definition lists its parameters and builds the forward pass from them with ggml calls. The
 // library derives everything else: gradients of every kind, policy evaluation, the optimiser,
 // archives. `mlp` (the default) and `torso` are ours; docs/networks.md shows how to write another.
-// With no hidden layer `mlp` is a linear map, which is how tabular and linear theory runs through
-// the same code. Outputs are ordered (head, action, feature), feature fastest.
+// Without hidden layers `mlp` is a linear map, so tabular and linear theory run through the same code. Outputs are ordered (head, action, feature), feature fastest.
 #ifndef FGSF_NETWORK_H
 #define FGSF_NETWORK_H
 
@@ -37,7 +36,7 @@ enum fgsf_init { FGSF_NORMAL_FAN_IN, FGSF_UNIFORM_FAN_IN, FGSF_ZEROS };
 
 typedef struct fgsf_network_def fgsf_network_def;
 
-// What a definition builds from. A definition may read the hidden widths in its own way.
+// The sizes that a definition builds from. What the hidden widths mean is up to the definition.
 typedef struct fgsf_network_shape {
     int input;
     int num_hidden;
@@ -86,8 +85,9 @@ struct fgsf_network_def {
     // `p` holds one tensor per parameter, in the order they were added.
     struct ggml_tensor *(*forward)(struct ggml_context *ctx, const fgsf_network_shape *shape,
                                    struct ggml_tensor *const *p, struct ggml_tensor *input);
-    // The last operation is x = W h (+ b), W and b being the last parameters. Policy evaluation then
-    // folds a reward into W and computes Q directly. `forward` must not assume W's number of rows.
+    // Set it if the last operation is x = W h (+ b), where W and b are the last parameters. Policy
+    // evaluation then folds a reward into W and computes Q directly. `forward` must not assume W's
+    // number of rows.
     bool linear_head;
     // One network serves all policies, with a head each. Needs linear_head.
     bool shared;
@@ -97,8 +97,8 @@ struct fgsf_network_def {
 // policies.
 FGSF_API extern const fgsf_network_def fgsf_network_mlp, fgsf_network_torso;
 
-// Makes a definition known by its name. It must outlive every use. A name that is taken by another
-// definition, an empty one or a definition without functions is refused.
+// Registers a definition under its name. It must outlive every use. An empty name, a name that another
+// definition has, and a definition without functions are refused.
 FGSF_API fgsf_status fgsf_network_register(const fgsf_network_def *def);
 
 // Returns the i-th definition, or NULL past the last; and the one of a name, or NULL.
@@ -141,8 +141,8 @@ FGSF_API const fgsf_network_shape *fgsf_network_get_shape(const fgsf_network *ne
 FGSF_API const fgsf_parameters *fgsf_network_get_parameters(const fgsf_network *net);
 FGSF_API size_t fgsf_network_size(const fgsf_network *net);
 
-// Returns the flat buffer for reading, or for writing: the latter marks the network as changed, so
-// that cached evaluations of it are computed anew.
+// Returns the flat buffer for reading, or for writing. The call for writing marks the network as changed,
+// so that cached evaluations of it are computed again.
 FGSF_API const float *fgsf_network_parameters(const fgsf_network *net);
 FGSF_API float *fgsf_network_edit(fgsf_network *net);
 

@@ -37,12 +37,12 @@ FGSF_API void fgsf_optimizer_free(fgsf_optimizer *opt);
 FGSF_API fgsf_status fgsf_optimizer_step(fgsf_optimizer *opt, fgsf_network *net,
                                          const float *gradient, double lr, double *norm);
 
-// A stretch of the flat buffer with a learning rate of its own. One that does not move in every step
-// counts its steps itself: Adam divides the moments, and sgd_rm the rate, by what that number says.
+// A part of the flat buffer with its own learning rate. A part that does not move in every step counts its
+// own steps; Adam's bias correction and the rate of sgd_rm then use that count.
 typedef struct fgsf_stretch {
     size_t offset, count; // floats
     double lr;
-    int64_t steps; // that it has taken, this one included; 0 for as many as the optimiser
+    int64_t steps; // taken so far, with this one; 0: as many as the optimiser
 } fgsf_stretch;
 
 // As fgsf_optimizer_step, but only the given stretches move, each at its own rate; the norm is that

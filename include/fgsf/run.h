@@ -37,7 +37,7 @@ FGSF_BEGIN_DECLS
 typedef struct fgsf_run fgsf_run;
 typedef struct fgsf_csv fgsf_csv;
 
-// Which run: `cell` tells the variants of a study apart ("" when there are none).
+// Identifies a run. `cell` names the variant of a study; "" outside studies.
 typedef struct fgsf_run_id {
     const char *out, *env, *method, *cell;
     int64_t seed;
@@ -97,8 +97,8 @@ FGSF_API fgsf_status fgsf_run_directory(const fgsf_run_id *id, char *path, size_
 FGSF_API fgsf_status fgsf_run_read(const char *directory, fgsf_run_record *out);
 
 // Compares the CSV files of a finished run with what its run.json says of them; a file that is missing,
-// shorter, longer or changed is named with FGSF_ERR_FORMAT. Other runs, and finished ones of versions
-// that did not write it down, pass. The configuration is not read: the run may be of an environment
+// shorter, longer or changed is named with FGSF_ERR_FORMAT. Unfinished runs pass, and so do runs of
+// versions that recorded no checksums. The configuration is not read: the run may be of an environment
 // that is not registered here.
 FGSF_API fgsf_status fgsf_run_verify(const char *directory);
 
@@ -106,7 +106,7 @@ FGSF_API fgsf_status fgsf_run_verify(const char *directory);
 // (any seed) with another configuration. Writes nothing.
 FGSF_API fgsf_status fgsf_run_check(const fgsf_run_id *id, const fgsf_config *cfg);
 
-// Says what fgsf_run_open would find. Writes nothing.
+// Stores what fgsf_run_open would find. Writes nothing.
 FGSF_API fgsf_status fgsf_run_look(const fgsf_run_id *id, fgsf_run_found *found);
 
 // Makes, locks and opens a run directory. An unfinished run is an error unless `resume` is true. A
@@ -133,11 +133,11 @@ FGSF_API void fgsf_run_close(fgsf_run *run);
 // run.json, or when another process holds it.
 FGSF_API fgsf_status fgsf_run_mark_failed(const fgsf_run_id *id, const char *message);
 
-// Opens a CSV file of the run for appending. With `last_step` < 0 it starts anew with `header`; else
-// the rows whose first column is at most `last_step` stay and what follows is dropped, so that a
-// resumed run's file equals an uninterrupted one's. What stays must be, byte for byte, what was there
-// at one of the last two syncs that run.json knows of. Rows up to a checkpoint must be synced and
-// run.json updated before it.
+// Opens a CSV file of the run for appending. With `last_step` < 0 it starts with `header` only.
+// Otherwise rows whose first column is at most `last_step` stay and the rest is dropped, so that a resumed
+// run ends with the same file as an uninterrupted one. The rows that stay must be, byte for byte, those of
+// one of the last two syncs in run.json. Before a checkpoint is written, sync the rows and update
+// run.json.
 FGSF_API fgsf_status fgsf_csv_open(fgsf_run *run, const char *name, const char *header,
                                    int64_t last_step, fgsf_csv **out);
 

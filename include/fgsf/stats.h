@@ -9,8 +9,8 @@
 //         printf("%g [%g, %g] %s\n", mean.value, mean.low, mean.high, fgsf_stats_label(6));
 //     }
 //
-// The seed is the unit: the tasks of one seed are learned by the same networks from the same
-// experience, so they are not independent, and every interval resamples whole seeds. A score that
+// The seed is the unit. The tasks of one seed are learned by the same networks from the same experience,
+// so they are not independent. Every interval therefore resamples whole seeds. A score that
 // is NaN or infinite is an error everywhere; outputs are untouched on failure.
 #ifndef FGSF_STATS_H
 #define FGSF_STATS_H

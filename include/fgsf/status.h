@@ -12,8 +12,8 @@
 //
 // Wrong arguments, in every function of the library: a pointer that is NULL where the header does not
 // say it may be, a number out of its range, a NaN, an object of another shape. A call with a status
-// returns FGSF_ERR_INVALID; one without does nothing and returns 0, false, NULL or zeros. What only the
-// caller can know is up to the caller: that a pointer is valid, and how long an array is.
+// returns FGSF_ERR_INVALID. A call without one does nothing and returns 0, false, NULL or zeros. Only the
+// caller can know that a pointer is valid and how long an array is; this is not checked.
 #ifndef FGSF_STATUS_H
 #define FGSF_STATUS_H
 

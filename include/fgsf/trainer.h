@@ -66,7 +66,7 @@ FGSF_API fgsf_env *fgsf_trainer_env(const fgsf_trainer *trainer, int task);
 
 // Saves or restores everything that the next step depends on. Loading is all or nothing: after an
 // error the trainer is as it was. After a success the agent, replay and environments are new ones, so
-// pointers to them have to be asked for again.
+// ask for pointers to them again.
 FGSF_API fgsf_status fgsf_trainer_save(const fgsf_trainer *trainer, const char *path);
 FGSF_API fgsf_status fgsf_trainer_load(fgsf_trainer *trainer, const char *path);
 

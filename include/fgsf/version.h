@@ -20,7 +20,7 @@ FGSF_API const char *fgsf_version(void);
 // "unknown" where the sources are not a git repository.
 FGSF_API const char *fgsf_commit(void);
 
-// Returns the version of the ggml that the library was built on, such as "0.15.1".
+// Returns the version of the ggml that the library was built on, as "MAJOR.MINOR.PATCH".
 FGSF_API const char *fgsf_ggml_version(void);
 
 FGSF_END_DECLS
