@@ -299,7 +299,7 @@ fgsf_status fgsf_learner_choose_actions(fgsf_learner *l, int k, int count, int *
     bool all = next_action_rule(l, k) == FGSF_NEXT_GPI && !acts_at_mean(l);
     fgsf_status status = FGSF_OK;
     for (int m = l->first; m < l->first + l->scope && status == FGSF_OK; m++) {
-        if (all || m == k || l->agent->shared) {
+        if (l->agent->shared ? m == l->first : all || m == k) { // one network, or one each
             status = refresh(l, m, count == l->pairs, count);
         }
     }

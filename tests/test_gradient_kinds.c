@@ -6,14 +6,15 @@
 
 #include "fgsf/device.h"
 #include "support_assert.h"
+#include "support_devices.h"
 #include "support_problem.h"
 #include "support_reference.h"
 
 #define LIMIT 1e-5
 #define PAIRS 9
 
-static fgsf_device *devices[2]; // auto, cpu
-static float weights[PAIRS];    // of the problem at hand
+static fgsf_device *devices[NUM_DEVICES];
+static float weights[PAIRS]; // of the problem at hand
 
 static const enum fgsf_gradient_kind kinds[] = {
     FGSF_SEMI, FGSF_FULL, FGSF_MIX, FGSF_CORRECTED, FGSF_GTD2, FGSF_BIDIRECTIONAL, FGSF_CONVERGENT};
@@ -407,9 +408,11 @@ GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
-    if (fgsf_device_open("auto", &devices[0]) || fgsf_device_open("cpu", &devices[1])) return 1;
+    for (int d = 0; d < NUM_DEVICES; d++) {
+        if (fgsf_device_open(device_names[d], &devices[d]) != FGSF_OK) return 1;
+    }
     for (int kind = 0; kind < NUM_KINDS; kind++) {
-        for (int way = 0; way < 8; way++) {
+        for (int way = 0; way < 4 * NUM_DEVICES; way++) {
             RUN_TESTp(matches_differences, kind, way & 1 ? 4 : 1, way & 2, way >> 2);
         }
     }
@@ -419,7 +422,6 @@ int main(int argc, char **argv) {
     RUN_TEST(with_its_own_target_it_is_full);
     RUN_TEST(with_a_far_target_it_is_semi);
     RUN_TEST(refuses_what_makes_no_sense);
-    fgsf_device_free(devices[0]);
-    fgsf_device_free(devices[1]);
+    for (int d = 0; d < NUM_DEVICES; d++) fgsf_device_free(devices[d]);
     GREATEST_MAIN_END();
 }

@@ -200,6 +200,46 @@ TEST tracks_and_counts_versions(void) {
     PASS();
 }
 
+// Every field of a shape counts: a network of another one is never taken for it.
+TEST other_shapes_are_refused(void) {
+    const fgsf_network_shape base = {.input = 3,
+                                     .num_hidden = 1,
+                                     .hidden = {4},
+                                     .actions = 2,
+                                     .features = 2,
+                                     .heads = 2,
+                                     .def = &fgsf_network_torso};
+    fgsf_network_shape other[10];
+    for (int i = 0; i < 10; i++) other[i] = base;
+    other[1].input = 4;
+    other[2].num_hidden = 0;
+    other[3].hidden[0] = 5;
+    other[4].actions = 4, other[4].heads = 1; // as many outputs
+    other[5].features = 1, other[5].actions = 4;
+    other[6].activation = FGSF_SILU;
+    other[7].bias = true;
+    other[8].norm = FGSF_NORM_RMS;
+    other[9].heads = 3;
+    fgsf_network *net = NULL, *source = NULL;
+    ASSERT_OK(fgsf_network_create(&base, &net));
+    for (int i = 0; i < 10; i++) {
+        ASSERT_OK(fgsf_network_create(&other[i], &source));
+        fgsf_status status = fgsf_network_track(net, source, 1.0f);
+        ASSERT_EQ_FMT((int)(i == 0 ? FGSF_OK : FGSF_ERR_INVALID), (int)status, "%d");
+        fgsf_network_free(source);
+    }
+    fgsf_network_free(net);
+    fgsf_network_shape one = base, mlp = base;
+    one.heads = mlp.heads = 1;
+    mlp.def = &fgsf_network_mlp; // the same numbers under another name
+    ASSERT_OK(fgsf_network_create(&one, &net));
+    ASSERT_OK(fgsf_network_create(&mlp, &source));
+    ASSERT_REFUSED(fgsf_network_track(net, source, 1.0f), "the network to track");
+    fgsf_network_free(net);
+    fgsf_network_free(source);
+    PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
@@ -214,5 +254,6 @@ int main(int argc, char **argv) {
     RUN_TEST1(initialises, FGSF_ZEROS);
     RUN_TEST(draws_the_same_from_the_same_stream);
     RUN_TEST(tracks_and_counts_versions);
+    RUN_TEST(other_shapes_are_refused);
     GREATEST_MAIN_END();
 }

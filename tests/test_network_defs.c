@@ -6,6 +6,7 @@
 #include "fgsf/gpe.h"
 #include "program.h"
 #include "support_assert.h"
+#include "support_devices.h"
 #include "support_problem.h"
 #include "support_reference.h"
 
@@ -13,8 +14,7 @@
 #define PAIRS 6
 #define NUM(array) ((int)(sizeof(array) / sizeof *(array)))
 
-static const char *const device_names[] = {"auto", "cpu"};
-static fgsf_device *devices[2];
+static fgsf_device *devices[NUM_DEVICES];
 static double worst;
 
 // ---- A residual block: x = W2 (h + silu(W1 h + b1)) + b2 with h = W0 s ------------------------------
@@ -393,6 +393,17 @@ FORWARD(twice, head(ctx, p,
                              ggml_mul_mat(ctx, ggml_cont(ctx, ggml_transpose(ctx, p[4])), h))))
 FORWARD(view, head(ctx, p,
                    ggml_cont(ctx, ggml_view_2d(ctx, ggml_transpose(ctx, p[3]), 3, s->ne[1], 4, 0))))
+FORWARD(repeated,
+        head(ctx, p,
+             ggml_reshape_2d(ctx, ggml_mul_mat(ctx, p[4], ggml_reshape_3d(ctx, h, 3, 1, h->ne[1])),
+                             3, h->ne[1])))
+FORWARD(rows, ggml_reshape_2d(ctx,
+                              ggml_get_rows(ctx,
+                                            ggml_reshape_3d(ctx, ggml_mul_mat(ctx, p[1], h), 6, 1,
+                                                            h->ne[1]),
+                                            ggml_reshape_2d(ctx, ggml_argmax(ctx, s), 1, h->ne[1])),
+                              6, h->ne[1]))
+FORWARD(mask, head(ctx, p, ggml_soft_max_ext(ctx, h, h, 1.0f, 0.0f)))
 FORWARD(constant, ggml_repeat_4d(ctx, s, 6, s->ne[1], 1, 1))
 
 static void refused_parameters(const fgsf_network_shape *shape, fgsf_parameters *out) {
@@ -446,6 +457,10 @@ SUITE(refusals) {
     RUN_TESTp(refuses, "turned_sum", turned_sum_forward, no, "ADD of what is transposed;");
     RUN_TESTp(refuses, "view", view_forward, no, "VIEW of what is not contiguous;");
     RUN_TESTp(refuses, "sinks", sinks_forward, no, "SOFT_MAX with sinks;");
+    RUN_TESTp(refuses, "repeated", repeated_forward, no,
+              "MUL_MAT with an operand that is repeated;");
+    RUN_TESTp(refuses, "rows", rows_forward, no, "GET_ROWS of more than a matrix;");
+    RUN_TESTp(refuses, "mask", mask_forward, no, "SOFT_MAX with such a mask;");
     RUN_TESTp(refuses, "half", half_forward, no, "of another type than float");
     RUN_TESTp(refuses, "short", short_forward, FGSF_ERR_INVALID, "9 numbers for 3 rows of 6");
     RUN_TESTp(refuses, "none", none_forward, FGSF_ERR_INVALID, "0 numbers");
@@ -512,11 +527,11 @@ GREATEST_MAIN_DEFS();
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     reference_user_forward = user_forward;
-    for (int d = 0; d < 2; d++) {
+    for (int d = 0; d < NUM_DEVICES; d++) {
         if (fgsf_device_open(device_names[d], &devices[d]) != FGSF_OK) return 1;
     }
     for (int kind = 0; kind < NUM(kinds); kind++) {
-        for (int d = 0; d < 2; d++) {
+        for (int d = 0; d < NUM_DEVICES; d++) {
             RUN_TESTp(matches_differences, kind, d);
             RUN_TESTp(evaluates, kind, d);
             RUN_TESTp(shares_states, kind, d);
@@ -530,6 +545,6 @@ int main(int argc, char **argv) {
     RUN_SUITE(refusals);
     RUN_TEST(refuses_lists);
     RUN_TEST(registers);
-    for (int d = 0; d < 2; d++) fgsf_device_free(devices[d]);
+    for (int d = 0; d < NUM_DEVICES; d++) fgsf_device_free(devices[d]);
     GREATEST_MAIN_END();
 }

@@ -855,6 +855,34 @@ TEST error_starts_at_zero(const fgsf_network_def *def) {
     PASS();
 }
 
+// An agent with a shared network asks each policy's own head: for its features, and, without GPI, for
+// the only values that count.
+TEST policies_are_their_heads(void) {
+    fgsf_learner_params params = fgsf_learner_default_params();
+    fgsf_learner *l = NULL;
+    params.agent.scope = FGSF_SCOPE_OWN;
+    ASSERT_OK(create_learner(&fgsf_network_torso, params, &l));
+    ASSERT_OK(fgsf_learner_add_task(l));
+    ASSERT_OK(fgsf_learner_add_task(l));
+    const float s[5] = {1.0f, -2.0f, 0.5f, 3.0f, 0.0f}, rho[2] = {0.5f, -1.0f};
+    float all[2 * 3 * 2], x[3 * 2], q[2 * 3];
+    ASSERT_OK(fgsf_gpe_representation(l->agent->gpe, l->agent->nets[0], s, 1, all));
+    for (int k = 0; k < 2; k++) {
+        int policies = 0;
+        ASSERT_OK(fgsf_agent_features(l->agent, 0, k, s, x));
+        ASSERT_OK(fgsf_agent_q(l->agent, k, rho, s, q, &policies));
+        ASSERT_EQ(1, policies);
+        for (int i = 0; i < 6; i++) ASSERT_EQ_FMT(all[k * 6 + i], x[i], "%g");
+        for (int a = 0; a < 3; a++) {
+            double value = 0.5 * x[2 * a] - 1.0 * x[2 * a + 1];
+            ASSERT_IN_RANGEm("Q", value, q[a], 1e-5);
+        }
+    }
+    ASSERT(memcmp(all, all + 6, 6 * sizeof *all) != 0);
+    fgsf_learner_free(l);
+    PASS();
+}
+
 TEST kinds_without_their_network_are_refused(void) {
     fgsf_learner_params params = fgsf_learner_default_params();
     fgsf_learner *l = NULL;
@@ -883,6 +911,7 @@ int main(int argc, char **argv) {
     RUN_TESTp(error_starts_at_zero, &fgsf_network_mlp);
     RUN_TESTp(error_starts_at_zero, &fgsf_network_torso);
     RUN_TESTp(error_starts_at_zero, &starts[0]);
+    RUN_TEST(policies_are_their_heads);
     RUN_TEST(kinds_without_their_network_are_refused);
     RUN_TEST(hull_ties_share_the_gradient);
     RUN_TEST(hull_ties_at_the_mean_next_state);
