@@ -1,6 +1,6 @@
 // Private header of the exporter: run directories in; figures, tables and a notebook out.
 //
-// The way of the data: csv.c, runs.c and summary.c read, groups.c sorts runs into arms, scores.c
+// How data flow: csv.c, runs.c and summary.c read, groups.c sorts runs into arms, scores.c
 // reduces arms to numbers, compare.c sets one arm against another, fig_*.c and tables.c write them,
 // plot.c fills the templates and runs gnuplot, notebook.c binds all together.
 // Everything allocated lives in one pool until the program ends. Every call that can fail returns
@@ -230,16 +230,16 @@ typedef struct arm_pair {
     const arm *a, *b;
 } arm_pair;
 
-// a less b, paired by seed.
+// a minus b, paired by seed.
 typedef struct comparison {
     size_t pairs, wins; // wins: pairs in which a is larger
     fgsf_stats_interval difference;
     double p_value, rank_biserial;
 } comparison;
 
-// The pairs worth a look: those that differ in the gradient alone, then fg-sfrql against the rest
-// (without it, everything against everything), then the steps of the ablation and the same cell with
-// the full and the semi-gradient.
+// The pairs to compare: first those that differ only in the gradient, then fg-sfrql against the
+// rest (without it, all against all), then the steps of the ablation and each cell with the full
+// and the semi-gradient.
 fgsf_status pairs_of(pool *p, const group *g, arm_pair **out, size_t *n);
 // Over the tasks of one part; pairs is 0 when the arms share no seed or have other tasks.
 fgsf_status compare(pool *p, arm_pair pair, enum metric metric, const part *tasks, comparison *out);

@@ -56,7 +56,7 @@ static fgsf_status put_cell(exporter *e, plot *f, const averaging_cell *c, enum 
     return FGSF_OK;
 }
 
-// What is measured stands behind the colon of a panel's name, or is all of it.
+// A panel's name ends in the measured quantity, after a colon if there is one.
 static fgsf_status put_ylabels(exporter *e, plot *f) {
     const char **ylabels = NULL;
     TRY(pool_get(&e->pool, f->panels.n, sizeof *ylabels, &ylabels));
@@ -161,7 +161,7 @@ static fgsf_status put_grid_point(exporter *e, plot *f, const grid_point *p, enu
     return FGSF_OK;
 }
 
-// A line over the values when they are numbers, else bars.
+// Draws a line if the values are numbers, otherwise bars.
 static fgsf_status write_grid(exporter *e, const group *g, plot *f) {
     grid_point *points = NULL;
     names values = {0};

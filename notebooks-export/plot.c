@@ -185,7 +185,7 @@ void csv_put_number(FILE *f, double x) {
 
 // ---- files --------------------------------------------------------------------------------------
 
-// "four_rooms (clean, env.slip=0.1): final return, n = 3 to 5 seeds [smoke]"
+// "four_rooms (clean, env.slip=0.1): final return, n = 3 to 5 seeds [few seeds]"
 static fgsf_status make_title(exporter *e, const group *g, const figure *fig, const plot *f,
                               const char **out) {
     const char *label = f->seeds_min ? fgsf_stats_label(f->seeds_min) : "";

@@ -69,8 +69,8 @@ static bool is_compared(const char *key) {
     return strncmp(key, "diag.", 5) != 0 && strncmp(key, "device.", 7) != 0;
 }
 
-// Lists what the run changed of its method's settings in its preset: "env.slip=0.1, sf.lr=0.0003".
-// Stays NULL where these are not known: an environment or a method that is not ours.
+// Lists the settings that the run changed: "env.slip=0.1, sf.lr=0.0003". Stays NULL if the usual
+// ones are not known, for an environment or a method that is not ours.
 static fgsf_status read_changes(pool *p, const cJSON *config, run *r) {
     fgsf_config cfg;
     char *text = NULL;

@@ -89,8 +89,8 @@ static fgsf_status row_protocol(pool *p, const csv *t, size_t row, const size_t 
     return protocol_name(p, csv_text(t, row, cols[EVAL_REWARD]), epsilon, out);
 }
 
-// Without a word from the config: the agent's own reward model before the true one, no exploration
-// before some ("learned" < "ridge" < "true", and epsilon behind it, in the order of the alphabet).
+// If the configuration says nothing: the agent's own reward model before the true one, and no
+// exploration before some. The names sort that way: "learned" < "ridge" < "true", then epsilon.
 static int compare_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }

@@ -84,8 +84,8 @@ static size_t take_text(cursor *c, size_t max) {
     return (size_t)length;
 }
 
-// No name may be empty, nor that of the alignment: another one would move the arrays. On an empty
-// name and on an alignment that is no number, ggml aborts.
+// Refuses empty names and the name of the alignment: another alignment would move the arrays. ggml
+// aborts on an empty name and on an alignment that is not a number.
 static void take_name(cursor *c) {
     static const char alignment[] = GGUF_KEY_GENERAL_ALIGNMENT;
     size_t length = take_text(c, FGSF_ARCHIVE_MAX_NAME);

@@ -124,7 +124,7 @@ static fgsf_status syntax_error(const char *text, const char *where, const char 
     return fgsf_fail(FGSF_ERR_FORMAT, "%s: line %d: not valid JSON", source, line);
 }
 
-// The name decides which keys there are, so it comes first wherever it stands.
+// Reads the environment's name first, wherever it is: it decides which keys exist.
 static fgsf_status read_env_name(fgsf_config *cfg, const cJSON *object, const char *source) {
     const cJSON *group = cJSON_GetObjectItemCaseSensitive(object, "env");
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(object, "env.name");
@@ -179,7 +179,7 @@ fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *so
     }
     cJSON *root = NULL;
     fgsf_status status = fgsf_json_parse(text, source, &root);
-    // The run.json of a run holds, beside other things, its configuration.
+    // A run.json holds the run's configuration, among other things.
     const cJSON *run = cJSON_GetObjectItemCaseSensitive(root, "schema");
     bool is_run = cJSON_IsString(run) && strncmp(run->valuestring, "fgsf.run/", 9) == 0;
     const cJSON *keys = is_run ? cJSON_GetObjectItemCaseSensitive(root, "config") : root;

@@ -252,7 +252,7 @@ static fgsf_status advance(fgsf_trainer *t, rollouts *r, int i, int live) {
     return FGSF_OK;
 }
 
-// The pair's action first, then the GPI policy, until what is left counts for nothing.
+// Takes the pair's action, then follows the GPI policy until the discounted rest is negligible.
 static fgsf_status run_rollouts(fgsf_trainer *t, rollouts *r) {
     fgsf_status status = FGSF_OK;
     for (int live = r->count; live > 0 && r->discount > 1e-4 && status == FGSF_OK;) {

@@ -85,8 +85,9 @@ static fgsf_status write_all(int fd, const char *path, const char *data, size_t 
     return FGSF_OK;
 }
 
-// Opens a file that did not exist, and locks it: a link that someone planted is not followed, and who
-// removes leftovers leaves it alone. That one may come between the two calls; then it is made again.
+// Opens a new file and locks it. An existing link is not followed. The lock tells those who remove
+// leftovers to leave the file alone; if one of them removes it before it is locked, it is made
+// again.
 static int open_new(const char *temporary) {
     for (int tries = 0; tries < 10; tries++) {
         unlink(temporary);

@@ -416,7 +416,7 @@ fgsf_learner_params fgsf_learner_default_params(void) {
     };
 }
 
-// What q leaves no choice of: nobody else's values, so no priors.
+// With q a policy uses its own values only, so these settings are fixed: there are no priors.
 static void settle(fgsf_learner_params *p) {
     p->reward.num_features = p->agent.num_features;
     if (p->agent.representation == FGSF_Q) {

@@ -29,7 +29,7 @@ static bool draws_fresh(const fgsf_learner *l) {
     return l->averaging && l->params.avg.source == FGSF_SAMPLES_FRESH;
 }
 
-// What follows the pivot's (s, a), drawn anew.
+// Draws a fresh outcome of the pivot's (s, a).
 static fgsf_status draw(fgsf_learner *l, const fgsf_transition *pivot, fgsf_transition *out) {
     fgsf_experience e = {.s = pivot->s, .action = pivot->action, .task = pivot->task};
     fgsf_status status = l->params.avg.draw(l->params.avg.context, &l->replay_rng, &e);

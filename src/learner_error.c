@@ -30,9 +30,9 @@ static double largest_sum(const float *x, const float *y, size_t count) {
     return most;
 }
 
-// Sets the last parameters to zero, one more at a time, until the output is. They must be able to move
-// it again: by the same amount to both sides, which they are not behind a square or a ReLU, whose
-// derivative at zero is zero.
+// Sets the last parameters to zero, one more at a time, until the output is zero. They must be able
+// to move the output again, by the same amount in both directions. Behind a square or a ReLU they
+// cannot: its derivative at zero is zero.
 static fgsf_status start_at_zero(fgsf_learner *l, fgsf_network *h, float *s, float *x, int rows) {
     const fgsf_network_shape *shape = &l->agent->shape;
     size_t size = (size_t)(rows * fgsf_shape_actions(shape) * shape->features);

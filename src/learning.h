@@ -46,7 +46,7 @@ void fgsf_agent_input(const fgsf_agent *agent, int task, const float *state, flo
 
 // ---- The learner --------------------------------------------------------------------------------
 
-// What training adds to a network.
+// What a network needs for training.
 typedef struct fgsf_training {
     fgsf_network *target; // NULL without a target network
     fgsf_network *error;  // NULL without an error network

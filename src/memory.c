@@ -1,4 +1,4 @@
-// Memory that is about to be used by code that cannot do without.
+// Checks for memory before code runs that aborts without it.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // MAP_ANONYMOUS
 #endif

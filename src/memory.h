@@ -1,5 +1,5 @@
-// Looks whether there is memory before ggml is asked for some: where its allocations fail, it aborts the
-// whole program.
+// Checks that there is memory before ggml asks for some: ggml aborts the whole program when an
+// allocation fails.
 #ifndef FGSF_MEMORY_H
 #define FGSF_MEMORY_H
 
@@ -7,7 +7,7 @@
 
 #include "fgsf/status.h"
 
-// Fails when `bytes`, with a reserve for what a library allocates beside them, are not to be had now.
+// Fails when `bytes`, plus a reserve for what a library allocates besides, are not available now.
 fgsf_status fgsf_memory_check(size_t bytes, const char *what);
 
 #endif

@@ -87,7 +87,8 @@ INLINE void tile(const fgsf_product *t, const int rows, const int vectors, size_
         UNROLL for (int i = 0; i < rows; i++) {
             float left = a[(size_t)i * a_row];
             UNROLL for (int j = 0; j < vectors; j++) {
-                // Said by name: left to itself, a compiler fuses some and, for some CPUs, not others.
+                // Fused explicitly: a compiler on its own fuses some and, for some CPUs, not
+                // others.
                 // (left - 0 is left, even -0, so nothing is subtracted; left + 0 would be added.)
                 sums[i][j] = FUSED(left - (vec){0}, right[j], sums[i][j]);
             }

@@ -93,8 +93,8 @@ static void describe(fgsf_device *device) {
     }
 }
 
-// Whether the CPU has what ggml's CPU backend was compiled for; its first instruction that the CPU does
-// not know would end the program.
+// Whether the CPU has the instructions that ggml's CPU backend was compiled for. An unknown one
+// would end the program.
 static bool runs_ggml(void) {
 #if defined(__x86_64__)
     return (!ggml_cpu_has_avx2() || __builtin_cpu_supports("avx2")) &&

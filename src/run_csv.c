@@ -72,8 +72,8 @@ static bool is_row(const char *line, int fields) {
     return true;
 }
 
-// Adds up what stays: the header and the rows up to `last_step`. A last line without its newline was
-// cut by a crash and goes.
+// Counts the bytes that stay: the header and the rows up to `last_step`. A last line without its
+// newline was cut by a crash and is dropped.
 static fgsf_status measure(fgsf_csv *csv, const char *header, int64_t last_step) {
     char *line = NULL;
     size_t capacity = 0, size = strlen(header);
@@ -131,7 +131,8 @@ static fgsf_status cut_back(fgsf_csv *csv, const char *header, int64_t last_step
                          csv->path, (long long)last_step);
     }
     if (ftruncate(fileno(csv->file), csv->bytes) != 0) return csv_error(csv->path, "cut");
-    // Rows are appended wherever the end is, so that one who shortens the file cannot hide it.
+    // Rows are appended at the end of the file, so that its length shows if someone has shortened
+    // it.
     if (fseeko(csv->file, csv->bytes, SEEK_SET) != 0 || fcntl(fd, F_SETFL, O_APPEND) != 0) {
         return csv_error(csv->path, "cut");
     }

@@ -33,8 +33,8 @@ typedef struct outcome {
     long episodes;
 } outcome;
 
-// The reward that a task has collected in training after `step` steps on it, as train.csv last said,
-// and the area under the way there.
+// The reward that a task has collected after `step` training steps, from the last row of train.csv,
+// and the area under its curve.
 typedef struct collected {
     char task[MAX_LABEL];
     double step, reward, area;
@@ -263,7 +263,7 @@ typedef struct summary {
     char first[800]; // what is wrong with the first one
 } summary;
 
-// Fails for lack of memory alone; everything else is said in the row.
+// Fails only without memory; every other problem is written into the row.
 static fgsf_status put_run(summary *s, const char *directory) {
     FILE *out = s->out;
     const char *relative = directory + s->root + 1;

@@ -34,7 +34,7 @@ typedef struct fgsf_heldout {
     fgsf_bellman *bellman; // the graph whose loss is the residual
 } fgsf_heldout;
 
-// Where next states are drawn anew: an environment that is set to the state of a stored pair.
+// For fresh next states: an environment that is set to the state of a stored pair.
 typedef struct fgsf_fresh {
     fgsf_env *env;
     double *state, *raw; // (state_size), (raw_size)

@@ -228,6 +228,9 @@ refuse "nope" averaging --out new --cells slip0.1,nope
 refuse "nope" gradient_zoo --out new --cells semi,nope
 refuse "cell semi+gradient.kind=full" gradient_zoo --out new --cells semi --grid gradient.kind=full,semi
 refuse "sf.nope" "${one[@]}" --out new --grid sf.nope=1,2
+refuse "names a value twice" "${one[@]}" --out new --grid sf.lr=1e-3,0.001
+refuse "another --grid" "${one[@]}" --out new --grid sf.lr=1,2 --grid sf.lr=3,4
+refuse "none of the chosen methods" four_rooms --out new --methods dqn --grid sf.lr=1,2
 refuse "sf.lr=2 contradicts cell sf.lr=1" "${one[@]}" --out new --grid sf.lr=1,2 --set sf.lr=2
 refuse "compat" gradient_ablation --out new --cells A0 --preset compat
 refuse "cell A0" gradient_ablation --out new --cells A0 --set target.mode=none

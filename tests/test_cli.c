@@ -262,7 +262,7 @@ TEST cells_are_chosen_and_crossed(void) {
                   "fg-sfrql@B+env.slip=0.1 ",
                   expanded);
     ASSERT_EQ(FGSF_CLI_BAD, run_line("--cells A,C", expand_all));
-    ASSERT(strstr(printed[1], "--cells 'C': no such cell"));
+    ASSERT(strstr(printed[1], "--cells 'C': there is no such cell"));
     used.grid = "env.slip=0,0.1";
     ASSERT_EQ(0, run_line("--cells A", expand_all));
     ASSERT_STR_EQ("sfrql@A+env.slip=0 sfrql@A+env.slip=0.1 ", expanded);

@@ -9,9 +9,9 @@
 #ifndef FGSF_BLAS_KERNEL_H
 #define FGSF_BLAS_KERNEL_H
 
-// Starts the program again with OPENBLAS_CORETYPE set, once, where OpenBLAS runs kernels without AVX2
-// on a CPU that has AVX2 or AVX-512. Goes on as it is in every other case: kernels that fit, a choice
-// made by the user, or no way to start again. Call it first in main.
+// If OpenBLAS runs kernels without AVX2 on a CPU that has AVX2 or AVX-512, starts the program
+// again, once, with OPENBLAS_CORETYPE set. Does nothing if the kernels fit, if the user has made a
+// choice, or if the program cannot be started again. Call it first in main.
 void fgsf_driver_best_blas(char **argv);
 
 // Returns the name of the kernels in use.

@@ -46,6 +46,7 @@ static int cut(char *text, const char *at, const char **parts, int max) {
 
 // Checks the values against their keys.
 static bool check_values(plan *p, const grid *g, const char *text) {
+    static char is[MAX_VALUES][FGSF_TEXT_SIZE];
     fgsf_config cfg;
     for (int v = 0; v < g->num_values; v++) {
         if (fgsf_config_resolve(p->cli->env, p->cli->preset, "fg-sfrql", &cfg) != FGSF_OK) {
@@ -56,10 +57,9 @@ static bool check_values(plan *p, const grid *g, const char *text) {
                 return fgsf_cli_fail(p->cli), false;
             }
         }
-        for (int w = 0; w < v; w++) {
-            if (strcmp(g->values[v][0], g->values[w][0]) == 0) {
-                return refuse(p, "--grid", text, "names a value twice");
-            }
+        fgsf_config_get(&cfg, g->keys[0], is[v], sizeof is[v]);
+        for (int w = 0; w < v; w++) { // 1e-3 and 0.001 are the same
+            if (strcmp(is[v], is[w]) == 0) return refuse(p, "--grid", text, "names a value twice");
         }
     }
     return true;
@@ -84,10 +84,27 @@ static bool read_grid(plan *p, grid *g, const char *text, char *copy) {
     return check_values(p, g, text);
 }
 
-// sf. and avg. are of successor features, dqn. of DQN; the rest concerns both.
+// Keys that begin with sf. are for successor features, those with dqn. for DQN, the rest for both.
 static bool applies(const char *key, const char *method) {
     bool is_dqn = strstr(method, "dqn") != NULL;
     return strncmp(key, "dqn.", 4) == 0 ? is_dqn : strncmp(key, "sf.", 3) != 0 || !is_dqn;
+}
+
+// Refuses a grid that would change nothing, and two grids of one key.
+static bool check_keys(const plan *p, const grid *g, const char *text) {
+    bool used = false;
+    for (int k = 0; k < g->num_keys; k++) {
+        for (int m = 0; m < p->cli->num_methods; m++) {
+            used = used || applies(g->keys[k], p->cli->methods[m]);
+        }
+        for (const grid *other = p->grids; other < g; other++) {
+            for (int i = 0; i < other->num_keys; i++) {
+                if (strcmp(other->keys[i], g->keys[k]) != 0) continue;
+                return refuse(p, "--grid", text, "varies a key that another --grid varies");
+            }
+        }
+    }
+    return used || refuse(p, "--grid", text, "none of the chosen methods uses this key");
 }
 
 // ---- Variants ------------------------------------------------------------------------------------
@@ -164,7 +181,7 @@ static bool chosen(const char *list, const fgsf_variant *v) {
     return listed(list, v->cell) || listed(list, cell);
 }
 
-// Keeps the variants that --cells names, and finds names that are no cell's.
+// Keeps the variants that --cells names; a name without a cell is refused.
 static bool choose(plan *p) {
     const char *list = p->cli->cells;
     if (!*list || strcmp(list, "list") == 0) return true;
@@ -174,7 +191,8 @@ static bool choose(plan *p) {
         bool found = false;
         snprintf(name, sizeof name, "%.*s", (int)length, at);
         for (int i = 0; i < p->count && !found && *name; i++) found = chosen(name, &p->variants[i]);
-        if (!found) return refuse(p, "--cells", name, "no such cell; --cells list prints them");
+        if (!found)
+            return refuse(p, "--cells", name, "there is no such cell; --cells list prints them");
         at += length + (at[length] == ',');
     }
     int kept = 0;
@@ -196,6 +214,9 @@ int fgsf_cells_expand(const fgsf_cli *cli, fgsf_variant **out) {
         memcpy(copies + used, cli->grids[i], strlen(cli->grids[i]) + 1);
         good = read_grid(&p, &p.grids[i], cli->grids[i], copies + used);
         used += strlen(cli->grids[i]) + 1;
+    }
+    for (int i = 0; i < cli->num_grids && good; i++) {
+        good = check_keys(&p, &p.grids[i], cli->grids[i]);
     }
     if (good && add_cells(&p) && choose(&p)) {
         *out = p.variants;

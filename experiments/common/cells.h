@@ -5,10 +5,10 @@
 //     ...
 //     fgsf_cells_free(variants);
 //
-// A variant is named after its cell and its values: "semi+sf.lr=3e-4". Keys of the one kind of agent
-// are not varied for the other: sf.lr leaves dqn as it is. Several keys that go together are joined by
-// '/', and so are their values: sf.lr/sf.lr_prior=1e-4/1e-6,3e-4/3e-6. A list of numbers is written
-// with 'x': net.hidden=64x64,256x256.
+// A variant is named after its cell and its values: "semi+sf.lr=3e-4". Keys of successor features are
+// not varied for DQN, and the other way round: sf.lr leaves dqn as it is. Join keys that change together
+// with '/', and their values too: sf.lr/sf.lr_prior=1e-4/1e-6,3e-4/3e-6. Write a list of numbers with
+// 'x': net.hidden=64x64,256x256.
 #ifndef FGSF_CELLS_H
 #define FGSF_CELLS_H
 
@@ -19,10 +19,10 @@
 #define FGSF_GRID_KEYS 4 // of one --grid
 #define FGSF_VARIANT_SETTINGS (FGSF_CELL_SETTINGS + FGSF_CLI_MAX_GRIDS * FGSF_GRID_KEYS)
 
-// One line of a study: a method and what is changed of it.
+// One line of a study: a method and the settings that it changes.
 typedef struct fgsf_variant {
     const char *method, *about;
-    char cell[FGSF_RUN_NAME]; // "" when nothing is
+    char cell[FGSF_RUN_NAME]; // "" without changes
     fgsf_setting settings[FGSF_VARIANT_SETTINGS];
     int num_settings;
 } fgsf_variant;

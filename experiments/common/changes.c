@@ -1,4 +1,4 @@
-// Compares configurations with what their methods have in their preset.
+// Compares configurations with the usual settings of their methods.
 #include "changes.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Which runs may be compared: those that differ in their methods alone.
+// Decides which runs may be compared: those that differ only in their methods.
 #ifndef FGSF_CHANGES_H
 #define FGSF_CHANGES_H
 
@@ -7,12 +7,12 @@
 
 #include "fgsf/config.h"
 
-// Returns whether a change of this key (the text up to '=') makes other runs of it. Logging,
-// diagnostics and the device do not.
+// Returns whether this key (the text up to '=') can change results. Logging, diagnostics and the
+// device cannot.
 bool fgsf_change_counts(const char *key);
 
-// Returns whether two runs must not be compared: their presets differ, or a key does that one of them
-// changed of its method's settings. `key` then gets the first such key.
+// Returns whether two runs must not be compared: their presets differ, or one of them changed a
+// setting that the other does not have. `key` then gets the first such key.
 bool fgsf_changes_conflict(const fgsf_config *a, const fgsf_config *b, char *key, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-// The drivers' command line: one table of flags, then what follows from all of them together.
+// The drivers' command line: one table of flags, then what depends on several of them.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -77,7 +77,7 @@ static bool add_seeds(fgsf_flags *f, int64_t first, int64_t last, const char *al
     return true;
 }
 
-// A number alone is how many; with a comma or a dash there are seeds and ranges of seeds.
+// A single number is the number of seeds. With a comma or a dash it is a list of seeds and ranges.
 static bool read_seeds(fgsf_flags *f, const char *value) {
     fgsf_cli *cli = f->ctx;
     cli->num_seeds = 0;
@@ -94,9 +94,9 @@ static bool read_seeds(fgsf_flags *f, const char *value) {
     return cli->num_seeds > 0 || add_seeds(f, -1, 0, value);
 }
 
-// Checks key=value of --set and --grid; what the key is called is looked up later.
+// Checks the form key=value of --set and --grid. The key itself is looked up later.
 static bool is_setting(const fgsf_flags *f, const char *value) {
-    // These decide what is resolved; set afterwards they would only change the label.
+    // These decide which settings apply. Set later, they would only change the label.
     static const char *const elsewhere[][2] = {{"method=", "use --methods"},
                                                {"preset=", "use --preset"},
                                                {"seed=", "use --seeds"},
@@ -193,27 +193,28 @@ static int read_flags(fgsf_cli *cli, int argc, char **argv) {
     const fgsf_cli_spec *spec = cli->spec;
     const fgsf_flag table[] = {
         {"--methods", "A,B", "methods to run", .read = read_methods},
-        {"--seeds", "N|0-4|A,B,", "the first N seeds, a range or a list (one seed: 7,)",
+        {"--seeds", "N|0-4|A,B,", "the first N seeds, a range, or a list (only seed 7: 7,)",
          .read = read_seeds},
         {"--preset", "NAME", "clean (default), compat or paper", .text = &cli->preset},
-        {"--scale", "NAME", "paper (default) or smoke: minutes less, too short to learn",
+        {"--scale", "NAME", "paper (default), or smoke: a quick try, too short to learn",
          .text = &cli->scale},
         {"--set", "KEY=VALUE", "set one configuration key; may be repeated", .read = read_set},
-        {"--grid", "KEY=A,B,C", "one run for each value; several --grid: each combination",
+        {"--grid", "KEY=A,B,C", "run every value (lists: 64x64); several --grid: every combination",
          .read = add_grid},
-        {"--cells", "A,B", "only these cells of the study; `list` prints all", .text = &cli->cells},
-        {"--config", "FILE", "set the keys of a JSON file or of a run.json, before --set",
+        {"--cells", "A,B", "only these cells of the study; --cells list prints them",
+         .text = &cli->cells},
+        {"--config", "FILE",
+         "take settings from a JSON file or from a run.json; --set overrides them",
          .text = &cli->config},
-        {"--out", "DIR", "where runs go (default: runs/ and what was chosen)", .read = read_out},
+        {"--out", "DIR", "where runs go (default: runs/, named after driver, preset and changes)",
+         .read = read_out},
         {"--resume", NULL, "finish what is missing or unfinished in DIR", .on = &cli->resume},
         {"--overwrite", "[=NAME]",
-         "delete DIR's runs of these methods and cells first; asks for "
-         "DIR's name unless it is given",
+         "first delete these methods' and cells' runs in DIR; confirm with its name",
          .text = &cli->overwrite},
         {"--jobs", "N", "processes at once (default: cores / --threads)", .number = &cli->jobs,
          .min = 1, .max = 1024},
-        {"--cell", "K/N", "run the K-th of N parts, for job arrays sharing one DIR",
-         .read = read_part},
+        {"--cell", "K/N", "run part K of N, for job arrays that share one DIR", .read = read_part},
         {"--threads", "N", "threads of each run (default: 1)", .read = read_threads},
         {"--device", "NAME", "auto (default), cpu, blas or a ggml device", .read = read_device},
         {"--list-devices", NULL, "print the devices and end", .read = list_devices},
@@ -250,7 +251,7 @@ static bool follow_config(fgsf_cli *cli) {
     cfg.seed = -1;
     if (fgsf_config_load(&cfg, cli->config) != FGSF_OK) return fgsf_cli_fail(cli), false;
     if (cfg.env.name[0] && strcmp(cfg.env.name, cli->env) != 0) {
-        return contradicts(cli, "its env.name is of another driver");
+        return contradicts(cli, "it is a run of another environment");
     }
     char name[64];
     if ((int)cfg.method >= 0) {
@@ -299,7 +300,7 @@ static bool known_choice(const fgsf_cli *cli, const char *flag, const char *valu
     return false;
 }
 
-// Appends -key=value to the name of OUT. What it cannot hold becomes a number.
+// Appends -key=value to the name of OUT. If the name gets too long, a hash stands for it.
 static void name_change(fgsf_cli *cli, const char *mark, const char *text, size_t length) {
     size_t used = strlen(cli->out_text);
     unsigned hash = 2166136261u;
@@ -315,8 +316,8 @@ static void name_change(fgsf_cli *cli, const char *mark, const char *text, size_
     }
 }
 
-// Preset, scale, environment and what --set and --grid change decide the default OUT, so that runs
-// which must not be compared do not meet.
+// Names the default OUT after preset, scale, environment and what --set and --grid change, so that
+// runs which must not be compared do not share a folder.
 static void name_out(fgsf_cli *cli) {
     bool named = !cli->spec->env;
     cli->out_is_default = !cli->out;
@@ -345,8 +346,8 @@ static bool settle(fgsf_cli *cli) {
     if (!known_choice(cli, "--preset", cli->preset, "clean|compat|paper")) return false;
     if (!known_choice(cli, "--scale", cli->scale, "paper|smoke")) return false;
     if (spec->preset && strcmp(cli->preset, spec->preset) != 0) {
-        fgsf_say("%s: --preset '%s': the cells are made of %s", spec->program, cli->preset,
-                 spec->preset);
+        fgsf_say("%s: --preset '%s': the cells of this study need the preset %s", spec->program,
+                 cli->preset, spec->preset);
         return false;
     }
     cli->smoke = strcmp(cli->scale, "smoke") == 0;

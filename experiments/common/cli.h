@@ -70,7 +70,7 @@ typedef struct fgsf_cli {
     const char *overwrite; // NULL: no; "": ask for the name of OUT; else that name
     long jobs;             // 0: as many as the cores have room for
     int part, parts;       // --cell K/N: part K-1 of N
-    // What the pointers above point into, where it is not argv: a copy of the struct is not usable.
+    // The pointers above point into these texts or into argv, so do not copy the struct.
     char method_text[512], preset_text[32], device_text[FGSF_TEXT_SIZE + 16], out_text[256];
     char threads_text[40];
 } fgsf_cli;

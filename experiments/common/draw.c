@@ -36,7 +36,7 @@ static bool find_export(char *tool, size_t size) {
 static void print_tables(const char *target) {
     char pattern[4096];
     glob_t found;
-    // The name of OUT is no pattern: its special characters are escaped.
+    // OUT is a name, not a pattern: escape its special characters.
     size_t used = 0;
     for (const char *c = target; *c && used + 64 < sizeof pattern; c++) {
         if (strchr("*?[\\", *c)) pattern[used++] = '\\';

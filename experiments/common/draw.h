@@ -8,9 +8,9 @@
 // written to.
 bool fgsf_draw_folder(const char *program, const char *out);
 
-// Draws OUT/export and prints its summary tables and the paths of its figures; `quiet` prints nothing. Without
-// the export tool or gnuplot there are no figures, which a line says. Returns false when there should
-// have been some.
+// Draws OUT/export and prints its summary tables and the paths of its figures; `quiet` prints
+// nothing. Without the export tool or gnuplot it says so and draws nothing. Returns false when
+// drawing failed.
 bool fgsf_draw(const char *program, const char *out, bool quiet);
 
 #endif

@@ -36,7 +36,7 @@ static void print_line(const fgsf_flag *flag) {
 static bool print_help(fgsf_flags *flags, const char *value);
 
 static const fgsf_flag common[] = {
-    // Loaded before anything is read: what it registers counts for all flags.
+    // Plugins are loaded before the flags are read, so that flags can name what they register.
     {"--plugin", "FILE", "load environments and networks from a shared object", .read = NULL},
     {"--version", NULL, "print the version and end", .read = print_version},
     {"--help", NULL, "print this and end", .read = print_help, .letter = 'h'},
@@ -76,7 +76,7 @@ static bool take(fgsf_flags *flags, const fgsf_flag *flag, const char *value) {
     return true;
 }
 
-// Says that there is no such flag: what begins most alike, or how settings are changed.
+// Reports an unknown flag, with the flag that begins most alike or a hint at --set.
 static bool unknown(const fgsf_flags *flags, const char *argument) {
     const char *nearest = NULL, *set = "";
     size_t best = 4; // "--" and two letters
@@ -106,7 +106,7 @@ static bool is_flag(const fgsf_flag *flag, const char *argument, size_t length) 
     return letter || (strlen(flag->name) == length && strncmp(flag->name, argument, length) == 0);
 }
 
-// Reads the argument at *at, and its value: behind '=', or the next argument.
+// Reads the argument at *at and its value: the text after '=', or the next argument.
 static bool read_one(fgsf_flags *flags, int argc, char **argv, int *at_argument) {
     const char *argument = argv[*at_argument], *equals = strchr(argument, '=');
     size_t length = equals ? (size_t)(equals - argument) : strlen(argument);

@@ -50,8 +50,8 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// Signals within a second are one request: a scheduler may signal twice, or the terminal and it at
-// once, and the state is worth that second.
+// Signals within a second are one request: a scheduler may signal twice, or at the same time as the
+// terminal.
 static void on_stop(int signal_number) {
     static volatile double asked; // clock_gettime may be called here
     (void)signal_number;
@@ -180,8 +180,8 @@ static void collect(pool *p) {
     }
 }
 
-// Hands new stop requests on: the first asks, the second kills. The group, in case a job has
-// children of its own.
+// Passes stop requests on: the first asks the jobs to stop, the second kills them, with any
+// children (the process group).
 static void pass_on(pool *p) {
     int wanted = fgsf_stop;
     if (wanted <= p->passed_on) return;

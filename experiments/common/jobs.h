@@ -11,8 +11,7 @@
 //     fgsf_jobs_options options = {.parallel = 2, .name = job_name, .ended = job_ended};
 //     int unfinished = fgsf_jobs_run(train_one, ctx, count, &options);
 //
-// Jobs are forked, so whatever `ctx` points to is there to read, and nothing written to it comes
-// back. Only one thread may run when the pool starts: ggml and BLAS are first used inside jobs.
+// Jobs are forked: they can read whatever `ctx` points to, but what they write to it is lost. Only one thread may run when the pool starts: ggml and BLAS are first used inside jobs.
 //
 // Ctrl-C (SIGINT or SIGTERM) starts no further job and asks the running ones to stop, which they do
 // at their next look at fgsf_stop; another one, a second later or more, kills them. When the driver
