@@ -514,6 +514,10 @@ int main(int argc, char **argv) {
                w.sum / (double)(o.episodes > 0 ? o.episodes : 1), w.reached, o.episodes);
     }
     tear_down(&w);
-    if (status != FGSF_OK) fgsf_say("watch: %s", fgsf_last_error());
+    if (status != FGSF_OK) {
+        bool unknown = strstr(fgsf_last_error(), "no environment is called");
+        fgsf_say("watch: %s%s", fgsf_last_error(),
+                 unknown ? "; --plugin FILE.so brings others" : "");
+    }
     return status != FGSF_OK ? 2 : stopped && stopped != SIGPIPE ? 128 + stopped : 0;
 }

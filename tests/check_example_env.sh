@@ -41,8 +41,14 @@ refuse 'nowhere.so' --plugin nowhere.so
 
 # The whole of a study: training, evaluation of trained and held-out tasks, files.
 "$FGSF_BUILD/experiments/train" --plugin corridor.so --env corridor --methods fg-sfrql --out runs \
-    --set train.steps_per_task=300 --set net.hidden=8 --quiet >log 2>&1 || {
+    --set train.steps_per_task=300 --set net.hidden=8 >log 2>&1 || {
     cat log
     exit 1
 }
 grep -q '^corridor,fg-sfrql,,0,done' runs/summary.csv
+# The command that it suggests at the end, word for word.
+command=$(sed -n '/^Watch what was learned/{n;s/^ *experiments.run //p}' log)
+eval "'$FGSF_BUILD/experiments/'$command --steps 1" | grep -q '^corridor  fg-sfrql  task 0' || {
+    echo "not to be watched: $command"
+    exit 1
+}

@@ -39,6 +39,18 @@ rm -rf out
 "$bin/four_rooms" "${tiny[@]}" --set train.steps_per_task=200 >log 2>&1 || { cat log; exit 1; }
 look done out/index.html
 
+# ---- the terminal beside it: 60 columns are enough, and fewer lines than runs ------------------------
+
+if command -v script >/dev/null; then
+    line=$(printf '%q ' env PATH=/nowhere "$bin/four_rooms" "${tiny[@]}" --jobs 6 --out shown \
+        --methods sfrql,fg-sfrql-average --set train.steps_per_task=4000 --set env.step_cost=100)
+    script -qec "stty cols 100 rows 5; $line" screen >/dev/null </dev/null
+    sed 's/\x1b\[[0-9]*[A-Z]//g; s/\r//g' screen >plain
+    grep -q '% ret.* loss' plain && grep -q 'ETA' plain || { echo "no progress: $(cat plain)"; exit 1; }
+    ! grep -E '% ret|ETA' plain | grep -E '^.{60}' || { echo "wider than 60 columns"; exit 1; }
+    ! grep -qE $'\033\\[([5-9]|[0-9]{2,})A' screen || { echo "higher than the terminal"; exit 1; }
+fi
+
 # ---- a thousand runs ------------------------------------------------------------------------------
 
 for seed in $(seq 10 1009); do

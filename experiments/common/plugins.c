@@ -11,6 +11,8 @@
 
 typedef fgsf_status register_function(void);
 
+static char watching[4096] = "experiments/run watch"; // the command, for fgsf_plugins_watch
+
 static bool load(const char *program, const char *path) {
     // A name without a slash would be searched for in the system's folders.
     char local[4096];
@@ -28,7 +30,14 @@ static bool load(const char *program, const char *path) {
     return false;
 }
 
+const char *fgsf_plugins_watch(void) {
+    return watching;
+}
+
 bool fgsf_plugins_load(const char *program, int *argc, char **argv) {
+    const char *slash = *argc > 0 ? strrchr(argv[0], '/') : NULL;
+    bool installed = *argc > 0 && strncmp(slash ? slash + 1 : argv[0], "fgsf-", 5) == 0;
+    if (installed) strcpy(watching, "fgsf-watch");
     int kept = 1;
     if (fgsf_envs_register() != FGSF_OK) {
         fgsf_say("%s: %s", program, fgsf_last_error());
@@ -46,6 +55,8 @@ bool fgsf_plugins_load(const char *program, int *argc, char **argv) {
             return false;
         }
         if (!load(program, path)) return false;
+        size_t used = strlen(watching);
+        snprintf(watching + used, sizeof watching - used, " --plugin '%s'", path);
     }
     argv[kept] = NULL;
     *argc = kept;

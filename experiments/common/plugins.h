@@ -14,4 +14,7 @@
 // Registers them all. Says what is wrong on stderr and returns false when one cannot be loaded.
 bool fgsf_plugins_load(const char *program, int *argc, char **argv);
 
+// Returns the command, without a policy, that watches what a driver with these plugins has trained.
+const char *fgsf_plugins_watch(void);
+
 #endif

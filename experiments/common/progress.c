@@ -55,16 +55,18 @@ static void shorten(const char *name, char *text) {
 }
 
 static void describe(const fgsf_progress_job *job, bool bar, char *line, size_t size) {
-    char short_name[NAME + 1], hashes[BAR + 1] = "";
+    char short_name[NAME + 1], hashes[BAR + 1] = "", ret[32];
     double share = job->total > 0 ? (double)job->steps / (double)job->total : 0;
     if (share > 1) share = 1;
     memset(hashes, '.', BAR);
     memset(hashes, '#', (size_t)(share * BAR));
     shorten(job->name, short_name);
+    snprintf(ret, sizeof ret, "%.3g", job->last_return);
+    if (strlen(ret) > 7) snprintf(ret, sizeof ret, "%.1g", job->last_return);
     // Plain lines keep the whole name.
-    snprintf(line, size, "%-*.80s %s%s%s%4.0f%% ret%7.3g loss%7.2g", NAME,
+    snprintf(line, size, "%-*.80s %s%s%s%4.0f%% ret%7s loss%7.2g", NAME,
              bar ? short_name : job->name, bar ? "[" : "", bar ? hashes : "", bar ? "]" : "",
-             100 * share, job->last_return, job->loss);
+             100 * share, ret, job->loss);
 }
 
 static void describe_all(int done, int all, int running, double eta, char *line, size_t size) {

@@ -26,6 +26,7 @@
 #include "mpi_jobs.h"
 #include "overwrite.h"
 #include "page.h"
+#include "plugins.h"
 #include "run_one.h"
 #include "say.h"
 
@@ -253,8 +254,8 @@ static void suggest(const study *s) {
     }
     const char *quote = strpbrk(shown, " '\"$&()*;<>?[]{}|~#!\\") ? "'" : "";
     if (*shown) {
-        printf("\nWatch what was learned:\n    experiments/run watch %s%s/policy.gguf%s\n", quote,
-               shown, quote);
+        printf("\nWatch what was learned:\n    %s %s%s/policy.gguf%s\n", fgsf_plugins_watch(),
+               quote, shown, quote);
     }
 }
 
