@@ -97,7 +97,7 @@ static int read_arguments(int argc, char **argv, options *o) {
          "what the priors are scored with: learned (default), true, weights of the features\n"
          "                       (1,-0.5,2) or a formula of them (2*phi0 - phi1*phi1)",
          .text = &o->reward},
-        {"--seed", "N", "of the episodes (default 123, those of eval.csv)", .number = &o->seed,
+        {"--seed", "N", "of the episodes (default: those of eval.csv)", .number = &o->seed,
          .max = 2000000000},
         {"--plain", NULL, "print one frame after the other, as when the output is not a terminal",
          .on = &o->plain},
