@@ -312,13 +312,13 @@ typedef struct figure {
     unsigned needs;
     const char *caption;
     fgsf_status (*write)(exporter *e, const group *g, plot *f);
-    const char *body; // the gnuplot template, and the notebook's function that draws it again
+    const char *body; // the gnuplot template
 } figure;
 
 // A figure or table that was written, in the order of the notebook.
 typedef struct artefact {
     bool is_figure;
-    const char *name, *group, *caption, *redraw;
+    const char *name, *group, *caption;
 } artefact;
 
 struct exporter {

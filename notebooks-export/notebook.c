@@ -1,5 +1,6 @@
-// Writes the notebook: every figure embedded as it came out, with a cell that draws it again from
-// its CSV, and every table with a cell that loads it.
+// Writes the notebook: cells that read the runs with the Python package and draw them, then every
+// figure embedded as it came out, and every table with a cell that loads it.
+#define _GNU_SOURCE
 #include <cjson/cJSON.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -99,7 +100,7 @@ static fgsf_status add_figure(exporter *e, cJSON *cells, const artefact *a) {
     TRY(encode_base64(&e->pool, (const unsigned char *)bytes, size, &image));
     TRY(pool_printf(&e->pool, &text, "### %s", a->caption));
     TRY(add_markdown(cells, text));
-    TRY(pool_printf(&e->pool, &text, "%s('%s')", a->redraw, a->name));
+    TRY(pool_printf(&e->pool, &text, "figure('%s')", a->name));
     return add_code(cells, text, "image/png", image);
 }
 
@@ -120,16 +121,75 @@ static fgsf_status add_table(exporter *e, cJSON *cells, const artefact *a) {
 
 static const char INTRODUCTION[] =
     "# Full-gradient successor features: results\n\n"
-    "Every figure below is embedded as gnuplot drew it, and the cell under its title draws it "
-    "again "
-    "with matplotlib from the CSV in `figures/`. Tables are loaded from `tables/`. Nothing else is "
-    "needed to run this notebook.\n\n"
+    "The cells after this one read the run directories with the Python package `fgsf` and draw "
+    "them with matplotlib; start from them for questions of your own. The figures behind them are "
+    "embedded as gnuplot drew them, and the cell under a title shows the figure and its data from "
+    "`figures/`. Tables are loaded from `tables/`.\n\n"
     "Seeds are the unit: intervals are 95 % percentile bootstrap over whole seeds, and fewer than "
     "5 seeds are labelled `smoke`. IQM is the mean of the middle half of all seeds and tasks. "
     "p-values are not corrected for the number of comparisons: the first pairs are the question, "
-    "the "
-    "others are for orientation. Published values were read off the paper's figures, so they carry "
-    "a reading error.";
+    "the others are for orientation. Published values were read off the paper's figures, so they "
+    "carry a reading error.";
+
+static const char CURVES[] =
+    "for env, runs in train[train['cell'] == ''].groupby('env'):\n    curves(env, runs)";
+
+static const char SCORES[] =
+    "columns = ['return', 'success', 'steps', 'discounted_return']\n"
+    "seeds = evaluation.groupby(['env', 'arm', 'seed', 'task'])[columns].mean()\n"
+    "seeds.groupby(['env', 'arm', 'seed']).mean().groupby(['env', 'arm']).agg(['mean', 'sem'])";
+
+// Stores the way from the folder `from` to the folder `to`, so that both can be moved together.
+static fgsf_status relative_path(pool *p, const char *from, const char *to, const char **out) {
+    char *here = realpath(from, NULL), *there = realpath(to, NULL);
+    fgsf_status status =
+        here && there ? FGSF_OK : fgsf_fail(FGSF_ERR_IO, "%s: cannot be found", to);
+    if (status == FGSF_OK) {
+        size_t same = 0; // characters of the folders that both have
+        for (size_t i = 0;; i++) {
+            if ((!here[i] || here[i] == '/') && (!there[i] || there[i] == '/')) same = i;
+            if (here[i] != there[i] || !here[i]) break;
+        }
+        status = pool_printf(p, out, "%s", there[same] ? there + same + 1 : "");
+        for (const char *up = strchr(here + same, '/'); up && status == FGSF_OK;
+             up = strchr(up + 1, '/')) {
+            status = pool_printf(p, out, "../%s", *out);
+        }
+    }
+    free(here);
+    free(there);
+    return status;
+}
+
+static bool has_directories(const corpus *c) {
+    for (size_t i = 0; i < c->nruns; i++) {
+        const run *r = &c->runs[i];
+        if (r->train.cols && r->eval.cols && strcmp(r->status, "done") == 0) return true;
+    }
+    return false;
+}
+
+// Cells that need the package and the run directories.
+static fgsf_status add_runs(exporter *e, cJSON *cells) {
+    const char *path = NULL;
+    const char *text = NULL;
+    TRY(relative_path(&e->pool, e->out, e->runs, &path));
+    cJSON *string = cJSON_CreateString(path);
+    char *quoted = string ? cJSON_PrintUnformatted(string) : NULL; // as Python quotes it too
+    fgsf_status status = quoted ? FGSF_OK : fail_memory();
+    if (status == FGSF_OK) {
+        status = pool_printf(&e->pool, &text, "RUNS = %s\n%s", quoted,
+                             template_text("notebook_runs.py"));
+    }
+    cJSON_Delete(string);
+    free(quoted);
+    TRY(status);
+    TRY(add_markdown(cells, "## From the runs\n\n`RUNS` is the folder of the runs, seen from here. "
+                            "The package: `pip install ./python` in the repository."));
+    TRY(add_code(cells, text, NULL, NULL));
+    TRY(add_code(cells, CURVES, NULL, NULL));
+    return add_code(cells, SCORES, NULL, NULL);
+}
 
 static fgsf_status add_group(exporter *e, cJSON *cells, const char *about) {
     const char *text = NULL;
@@ -162,6 +222,7 @@ static fgsf_status build(exporter *e, cJSON *notebook) {
     if (!cells) return fail_memory();
     TRY(add_markdown(cells, INTRODUCTION));
     TRY(add_code(cells, template_text("notebook.py"), NULL, NULL));
+    if (has_directories(&e->corpus)) TRY(add_runs(e, cells));
     for (size_t i = 0; i < e->nmade; i++) TRY(names_add(&e->pool, &groups, e->made[i].group));
     for (size_t i = 0; i < groups.n; i++) TRY(add_group(e, cells, groups.v[i]));
     return add_metadata(notebook);

@@ -254,11 +254,8 @@ static fgsf_status write_figure(exporter *e, const group *g, const figure *fig, 
     TRY(write_script(e, name, defs, fig));
     TRY(pool_printf(&e->pool, &path, "%s.gp", name));
     TRY(gnuplot_run(e, "figures", path));
-    return made_add(e, (artefact){.is_figure = true,
-                                  .name = name,
-                                  .group = g->title,
-                                  .caption = title,
-                                  .redraw = fig->body});
+    return made_add(
+        e, (artefact){.is_figure = true, .name = name, .group = g->title, .caption = title});
 }
 
 static fgsf_status try_figure(exporter *e, const group *g, const figure *fig) {

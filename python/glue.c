@@ -12,7 +12,7 @@
 
 // The arrays that N instances are stepped into; they belong to the caller.
 typedef struct lanes {
-    int32_t count, horizon; // 0: episodes are not cut
+    int64_t count, horizon; // 0: episodes are not cut
     fgsf_env **envs;
     fgsf_rng *rngs;
     int32_t *lengths; // steps in the episode so far
@@ -22,16 +22,21 @@ typedef struct lanes {
     bool *terminated, *truncated, *success;
 } lanes;
 
+// The sizes in the order that Python gives and gets them.
+typedef struct sizes {
+    int32_t num_tasks, num_actions, num_features, state_size;
+} sizes;
+
 // Returns the size of a struct in bytes, 0 for a name that is not in the table.
 FGSF_API size_t fgsf_python_size(const char *name) {
     static const struct {
         const char *name;
         size_t size;
     } table[] = {
-        {"config", sizeof(fgsf_config)},     {"task", sizeof(fgsf_task)},
-        {"learned", sizeof(fgsf_learned)},   {"batch", sizeof(fgsf_batch)},
-        {"env_spec", sizeof(fgsf_env_spec)}, {"rng", sizeof(fgsf_rng)},
-        {"choice", sizeof(fgsf_choice)},     {"lanes", sizeof(lanes)},
+        {"config", sizeof(fgsf_config)},   {"task", sizeof(fgsf_task)},
+        {"learned", sizeof(fgsf_learned)}, {"env_spec", sizeof(fgsf_env_spec)},
+        {"rng", sizeof(fgsf_rng)},         {"choice", sizeof(fgsf_choice)},
+        {"lanes", sizeof(lanes)},          {"sizes", sizeof(sizes)},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].name, name) == 0) return table[i].size;
@@ -40,11 +45,6 @@ FGSF_API size_t fgsf_python_size(const char *name) {
 }
 
 // ---- Learners and agents ------------------------------------------------------------------------
-
-// The sizes in the order that Python gives and gets them.
-typedef struct sizes {
-    int32_t num_tasks, num_actions, num_features, state_size;
-} sizes;
 
 // Creates a learner from a configuration. `w` (num_tasks, num_features) holds the weights of the
 // tasks' rewards, or is NULL. `tasks` (num_tasks) is room for their descriptions; it and `w` must
@@ -124,13 +124,22 @@ static void take_gradient(const fgsf_network *net, const float *gradient, float 
 }
 
 // Computes loss and gradient of one batch with `samples` next states per pair, as the keys of the
-// gradient, the loss and avg.estimator say. `values` are the network's `count` parameters, `other`
-// those of the error or target network where the kind needs one, else NULL; of an error network
-// gradients + count receives the gradient too.
-FGSF_API fgsf_status fgsf_python_bellman(const fgsf_config *cfg, const sizes *n,
-                                         const fgsf_batch *batch, int samples, size_t count,
+// gradient, the loss and avg.estimator say. `arrays` are s, a, y, s_next, a_next, discount and weight
+// of an fgsf_batch. `values` are the network's `count` parameters, `other` those of the error or target
+// network where the kind needs one, else NULL; of an error network gradients + count receives the
+// gradient too.
+FGSF_API fgsf_status fgsf_python_bellman(const fgsf_config *cfg, const sizes *n, int pairs,
+                                         int samples, const void *const *arrays, size_t count,
                                          const float *values, const float *other, double *loss,
                                          float *gradients) {
+    fgsf_batch batch = {.pairs = pairs,
+                        .s = arrays[0],
+                        .a = arrays[1],
+                        .y = arrays[2],
+                        .s_next = arrays[3],
+                        .a_next = arrays[4],
+                        .discount = arrays[5],
+                        .weight = arrays[6]};
     fgsf_learner_params learner;
     fgsf_device *device = NULL;
     fgsf_bellman *bellman = NULL;
@@ -140,7 +149,7 @@ FGSF_API fgsf_status fgsf_python_bellman(const fgsf_config *cfg, const sizes *n,
     if (status == FGSF_OK && other) status = make_network(&learner, n, other, count, &second);
     if (status == FGSF_OK) {
         fgsf_bellman_params params = fgsf_bellman_default_params(fgsf_network_get_shape(net));
-        params.max_pairs = batch->pairs;
+        params.max_pairs = pairs;
         params.samples = samples;
         params.kind = learner.gradient.kind;
         params.grad_mix = learner.gradient.eta;
@@ -152,7 +161,7 @@ FGSF_API fgsf_status fgsf_python_bellman(const fgsf_config *cfg, const sizes *n,
         status = fgsf_device_open(learner.agent.device, &device);
         if (status == FGSF_OK) status = fgsf_bellman_create(device, &params, &bellman);
     }
-    if (status == FGSF_OK) status = fgsf_bellman_run(bellman, batch, net, second, loss);
+    if (status == FGSF_OK) status = fgsf_bellman_run(bellman, &batch, net, second, loss);
     if (status == FGSF_OK) take_gradient(net, fgsf_bellman_gradient(bellman), gradients);
     if (status == FGSF_OK && fgsf_bellman_error_gradient(bellman)) {
         take_gradient(net, fgsf_bellman_error_gradient(bellman), gradients + count);
@@ -165,6 +174,11 @@ FGSF_API fgsf_status fgsf_python_bellman(const fgsf_config *cfg, const sizes *n,
 }
 
 // ---- Environments -------------------------------------------------------------------------------
+
+// Gives every instance the random numbers of its seed.
+FGSF_API void fgsf_python_seed(const lanes *v, const uint64_t *seeds) {
+    for (int i = 0; i < v->count; i++) v->rngs[i] = fgsf_rng_make(seeds[i], FGSF_STREAM_ENV);
+}
 
 // Steps every instance into the arrays, or starts its next episode when the last one is over (the
 // action is then not used and nothing is paid); `actions` NULL starts them all.

@@ -8,14 +8,13 @@
 
 docs/python.md has five recipes. Errors are fgsf.Error with the library's own message.
 """
-from ._lib import Config, Error, Learned, version
-from .agent import Agent, load
-from .learner import Learner
+from ._lib import Config, Error, Learned, lib
+from .learner import Agent, Learner, load
 from .oracle import bellman
 from .runs import runs
-from .training import Interrupted, Log, evaluate, train
+from .training import Interrupted, evaluate, train
 from .envs import Env, VectorEnv, vector_env
 
-__version__ = version()
-__all__ = ["Agent", "Config", "Env", "Error", "Interrupted", "Learned", "Learner", "Log", "VectorEnv",
-           "bellman", "evaluate", "load", "runs", "train", "vector_env", "version"]
+__version__ = lib.fgsf_version().decode()
+__all__ = ["Agent", "Config", "Env", "Error", "Interrupted", "Learned", "Learner", "VectorEnv",
+           "bellman", "evaluate", "load", "runs", "train", "vector_env"]

@@ -1,13 +1,12 @@
 """The Bellman error of a network and its gradient, to check another framework's backward pass."""
 from __future__ import annotations
 
-import re
-from ctypes import byref, c_double
-from typing import Any, Dict, List, Mapping, Tuple
+from ctypes import byref, c_double, c_size_t, c_void_p
+from typing import Any, Dict, Mapping, Tuple
 
 import numpy as np
 
-from ._lib import Batch, Config, Error, Sizes, lib, pointer, vector
+from ._lib import Config, Error, Sizes, lib, pointer, vector
 
 
 def _arrays(net: Any) -> Dict[str, np.ndarray]:
@@ -17,34 +16,29 @@ def _arrays(net: Any) -> Dict[str, np.ndarray]:
             for name, p in items}
 
 
-def _layers(arrays: Mapping[str, np.ndarray]) -> List[Tuple[str, str]]:
-    """The names of weight and bias ("" for none) of every layer, in order."""
-    layers = [(name, re.sub(r"weight$", "bias", name)) for name in arrays
-              if name.endswith("weight") and arrays[name].ndim == 2]
-    if not layers:
+def _shapes(arrays: Mapping[str, np.ndarray]) -> Dict[str, Tuple[int, ...]]:
+    """What the parameters must be, in the library's order: linear layers one after the other."""
+    matrices = [name for name in arrays if name.endswith("weight") and arrays[name].ndim == 2]
+    if not matrices:
         raise Error("bellman: the network has no matrix whose name ends in 'weight'")
-    layers = [(w, b if b in arrays else "") for w, b in layers]
-    known = {name for pair in layers for name in pair}
-    for name in arrays:
-        if name not in known:
-            raise Error(f"bellman: parameter '{name}' is not of a linear layer")
-    for (w, b), (last, _) in zip(layers, [layers[0], *layers]):
-        if w != last and arrays[w].shape[1] != arrays[last].shape[0]:
-            raise Error(f"bellman: {w} takes {arrays[w].shape[1]} numbers, {last} gives "
-                        f"{arrays[last].shape[0]}")
-        if b and arrays[b].shape != arrays[w].shape[:1]:
-            raise Error(f"bellman: {b} has the shape {arrays[b].shape}, {w} {arrays[w].shape}")
-    if len({bool(b) for _, b in layers}) > 1:
-        raise Error("bellman: some layers have a bias and some have none")
-    return layers
+    shapes: Dict[str, Tuple[int, ...]] = {}
+    size = arrays[matrices[0]].shape[1]
+    for name in matrices:
+        shapes[name] = (arrays[name].shape[0], size)
+        if len(arrays) > len(matrices):
+            shapes[name[:-len("weight")] + "bias"] = shapes[name][:1]
+        size = arrays[name].shape[0]
+    return shapes
 
 
 def _flat(arrays: Mapping[str, np.ndarray], shapes: Mapping[str, Tuple[int, ...]]) -> np.ndarray:
-    """The parameters one after the other, those of a layer as weight and bias."""
-    if sorted(arrays) != sorted(shapes):
-        raise Error(f"bellman: other= has the parameters {list(arrays)}, net {list(shapes)}")
-    return np.concatenate([vector(arrays[name], int(np.prod(shape)), f"bellman: {name}")
-                           for name, shape in shapes.items()])
+    """The parameters one after the other."""
+    for name in {**arrays, **shapes}:
+        found = arrays[name].shape if name in arrays else None
+        if found != shapes.get(name):
+            raise Error(f"bellman: parameter '{name}' has the shape {found}, but the layers before "
+                        f"and beside it need {shapes.get(name)}")
+    return np.concatenate([np.asarray(arrays[name], np.float32).reshape(-1) for name in shapes])
 
 
 def bellman(net: Any, batch: Mapping[str, Any], kind: str = "full", num_actions: int = 0,
@@ -68,22 +62,23 @@ def bellman(net: Any, batch: Mapping[str, Any], kind: str = "full", num_actions:
     |delta - h|^2, are there too, as "other." + name. It is computed in single precision.
     """
     arrays = _arrays(net)
-    layers = _layers(arrays)
-    shapes = {name: arrays[name].shape for pair in layers for name in pair if name}
-    outputs, size = arrays[layers[-1][0]].shape[0], arrays[layers[0][0]].shape[1]
+    shapes = _shapes(arrays)
+    values = _flat(arrays, shapes)
+    second = None if other is None else _flat(_arrays(other), shapes)
+    widths = [shape for shape in shapes.values() if len(shape) == 2]
+    outputs, size = widths[-1][0], widths[0][1]
     actions = num_actions or outputs
     if outputs % actions:
         raise Error(f"bellman: {outputs} outputs do not divide among {actions} actions")
-    config = Config("", "clean", "fg-sfrql")
-    config.update({"gradient.kind": kind, "net.activation": activation,
-                   "net.bias": bool(layers[0][1]),
-                   "net.hidden": [arrays[w].shape[0] for w, _ in layers[:-1]], **settings})
+    config = Config(**{"gradient.kind": kind, "net.activation": activation,
+                       "net.bias": len(shapes) > len(widths),
+                       "net.hidden": [rows for rows, _ in widths[:-1]], **settings})
     pairs = np.size(batch["s"]) // size
     samples = np.size(batch["s_next"]) // (pairs * size)
     rows, features = pairs * samples, outputs // actions
 
     def take(name: str, count: int, dtype: Any = np.float32) -> np.ndarray:
-        if name not in batch:
+        if batch.get(name) is None:
             raise Error(f"bellman: the batch has no '{name}'")
         values = np.asarray(batch[name], dtype)
         if name == "a_next" and values.size == pairs:  # one action for all samples of a pair
@@ -94,17 +89,14 @@ def bellman(net: Any, batch: Mapping[str, Any], kind: str = "full", num_actions:
 
     held = [take("s", pairs * size), take("a", pairs, np.int32), take("y", rows * features),
             take("s_next", rows * size), take("a_next", rows, np.int32), take("discount", rows),
-            take("weight", pairs) if "weight" in batch else None]
-    values = _flat(arrays, shapes)
-    second = None if other is None else _flat(_arrays(other), shapes)
+            take("weight", pairs) if batch.get("weight") is not None else None]
     loss, found = c_double(), np.zeros((2, values.size), np.float32)
     lib.fgsf_python_bellman(
-        config.memory, byref(Sizes(1, actions, features, size)),
-        byref(Batch(pairs, *map(pointer, held))), samples, values.size, pointer(values),
+        config.memory, byref(Sizes(1, actions, features, size)), pairs, samples,
+        (c_void_p * 7)(*map(pointer, held)), c_size_t(values.size), pointer(values),
         pointer(second), byref(loss), pointer(found))
     gradients, ends = {}, np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
-    for prefix, flat in (("", found[0]), ("other.", found[1])):
-        if not prefix or kind in ("corrected", "gtd2"):
-            pieces = zip(shapes.items(), np.split(flat, ends[:-1]))
-            gradients.update({prefix + name: piece.reshape(shape) for (name, shape), piece in pieces})
+    for prefix, flat in zip(("", "other.") if kind in ("corrected", "gtd2") else ("",), found):
+        for (name, shape), piece in zip(shapes.items(), np.split(flat, ends[:-1])):
+            gradients[prefix + name] = piece.reshape(shape)
     return loss.value, gradients

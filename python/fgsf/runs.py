@@ -3,34 +3,31 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import pathlib
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence
 
 import numpy as np
 
-from ._lib import Error
+from ._lib import Error, Path
 
 _RUN = ("env", "method", "cell", "seed", "status")
 _ABOUT = ("steps", "optimizer_steps", "seconds", "message", "config_hash")
 
 
-def _column(values: List[Any]) -> np.ndarray:
+def _column(values: Sequence[Any]) -> np.ndarray:
     """Whole numbers, else numbers where what is missing is NaN, else objects."""
-    empty = [v is None or v == "" for v in values]
-    for dtype in (np.int64, np.float64) if not all(empty) else ():
+    texts = ["nan" if v is None or v == "" else str(v) for v in values]
+    for kind in (int, float) if set(texts) != {"nan"} else ():
         try:
-            return np.array([float("nan") if e and dtype is np.float64 else v
-                             for e, v in zip(empty, values)], dtype)
-        except (TypeError, ValueError, OverflowError):
+            return np.array([kind(text) for text in texts])
+        except ValueError:
             pass
-    return np.array(values, object)
+    return np.array(["" if v is None else v for v in values], object)
 
 
-def table(rows: List[Dict[str, Any]]) -> Any:
+def table(names: Sequence[str], rows: List[Sequence[Any]]) -> Any:
     """Rows as a pandas DataFrame, or without pandas as a dict of numpy arrays by column."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: _column([row.get(name) for row in rows]) for name in names}
+    columns = {name: _column([row[i] for row in rows]) for i, name in enumerate(names)}
     try:
         import pandas
     except ImportError:
@@ -38,7 +35,7 @@ def table(rows: List[Dict[str, Any]]) -> Any:
     return pandas.DataFrame(columns)
 
 
-def runs(out: "str | os.PathLike[str]", what: str = "train", config: "tuple[str, ...]" = ()) -> Any:
+def runs(out: Path, what: str = "train", config: Sequence[str] = ()) -> Any:
     """Reads every run under OUT into one table: a pandas DataFrame, or a dict of numpy arrays.
 
     `what` is "train" (the training curves), "eval" (evaluation episodes) or "run" (one row per run:
@@ -47,16 +44,16 @@ def runs(out: "str | os.PathLike[str]", what: str = "train", config: "tuple[str,
     """
     if what not in ("train", "eval", "run"):
         raise Error(f"runs: what='{what}' is not train, eval or run")
-    files = sorted(pathlib.Path(out).glob("*/*/seed-*/run.json"))
+    files = sorted(pathlib.Path(out).glob("**/run.json"))
     if not files:
-        raise Error(f"{out}: no run directories (*/*/seed-*/run.json)")
+        raise Error(f"{out}: no run.json in it or below it")
     rows: List[Dict[str, Any]] = []
     for file in files:
         try:
             record = json.loads(file.read_text())
         except (OSError, ValueError) as e:
             raise Error(f"{file}: {e}", "format") from None
-        head = {name: "" if record.get(name) is None else record[name] for name in _RUN}
+        head = {name: record.get(name) for name in _RUN}
         head.update({key: record.get("config", {}).get(key) for key in config})
         data = file.with_name(f"{what}.csv")
         if what == "run":
@@ -64,4 +61,5 @@ def runs(out: "str | os.PathLike[str]", what: str = "train", config: "tuple[str,
         elif data.exists():
             with open(data, newline="") as lines:
                 rows += [{**head, **row} for row in csv.DictReader(lines)]
-    return table(rows)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return table(names, [[row.get(name) for name in names] for row in rows])
