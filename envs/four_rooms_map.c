@@ -177,8 +177,7 @@ static fgsf_status parse_reward(fgsf_four_rooms *m, const char *line, const char
 
 // Reads the lines after the map.
 static fgsf_status parse_rewards(fgsf_four_rooms *m, const char *text, const char *source) {
-    fgsf_status status = FGSF_OK;
-    while (*text && status == FGSF_OK) {
+    while (*text) {
         char line[512];
         size_t length = strcspn(text, "\r\n");
         if (length >= sizeof line) {
@@ -187,17 +186,17 @@ static fgsf_status parse_rewards(fgsf_four_rooms *m, const char *text, const cha
         memcpy(line, text, length);
         line[length] = '\0';
         if (strncmp(line, "reward", strlen("reward")) == 0) {
-            status = parse_reward(m, line, source);
+            FGSF_TRY(parse_reward(m, line, source));
         } else if (length > 0) {
-            status = fgsf_fail(FGSF_ERR_FORMAT, "%s: '%s' after the map is not a reward line",
-                               source, line);
+            return fgsf_fail(FGSF_ERR_FORMAT, "%s: '%s' after the map is not a reward line", source,
+                             line);
         }
         text += length + (text[length] != '\0');
     }
-    if (status == FGSF_OK && m->num_rewards == 0 && !add_default_rewards(m)) {
-        status = fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", source);
+    if (m->num_rewards == 0 && !add_default_rewards(m)) {
+        return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", source);
     }
-    return status;
+    return FGSF_OK;
 }
 
 // Every goal must be reachable from the start, not by way of another goal, which ends the episode.

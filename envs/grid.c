@@ -50,8 +50,7 @@ fgsf_status fgsf_grid_parse(const char *text, const char *source, const char *al
     int rows = 0;
     const char *end = text;
     for (; line_length(end) > 0; end = next_line(end), rows++) {
-        fgsf_status status = check_row(end, line_length(end), cols, rows, source, alphabet);
-        if (status != FGSF_OK) return status;
+        FGSF_TRY(check_row(end, line_length(end), cols, rows, source, alphabet));
     }
     if (rows > FGSF_GRID_MAX || cols > FGSF_GRID_MAX) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: a map of %d x %zu cells is larger than %d x %d",

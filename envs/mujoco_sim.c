@@ -29,9 +29,8 @@ static void (*other_warning)(const char *);
 
 // MuJoCo's messages may have several lines; ours have one.
 static void join_lines(char *text) {
-    for (; *text; text++) {
+    for (; *text; text++)
         if (*text == '\n' || *text == '\r') *text = ' ';
-    }
 }
 
 static void remember(const char *message) {
@@ -163,8 +162,7 @@ static fgsf_status compile(const char *path, fgsf_sim *sim) {
 // Replaces the data; what was there before stays when that fails.
 static fgsf_status renew_data(fgsf_sim *sim) {
     data_job job = {.model = sim->model};
-    fgsf_status status = fgsf_sim_guard(sim->name, make_data, &job);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_sim_guard(sim->name, make_data, &job));
     if (!job.data) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", sim->name);
     if (sim->data) mj_deleteData(sim->data);
     sim->data = job.data;
@@ -203,10 +201,7 @@ static void put(mjtNum *to, const double *from, int n) {
 
 fgsf_status fgsf_sim_set(fgsf_sim *sim, const double *qpos, const double *qvel,
                          const double *warm) {
-    if (sim->broken) {
-        fgsf_status status = renew_data(sim);
-        if (status != FGSF_OK) return status;
-    }
+    if (sim->broken) FGSF_TRY(renew_data(sim));
     int n = (int)sim->model->nv;
     put(sim->data->qpos, qpos, n);
     put(sim->data->qvel, qvel, n);

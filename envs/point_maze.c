@@ -90,9 +90,8 @@ static const fgsf_key KEYS[] = {
 };
 
 static fgsf_status set_up(const fgsf_point_maze_params *p, int tasks, point_maze *self) {
-    fgsf_status status = fgsf_point_maze_plan_make(p, tasks, &self->plan);
-    if (status == FGSF_OK) status = load_sim(self);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_point_maze_plan_make(p, tasks, &self->plan));
+    FGSF_TRY(load_sim(self));
     self->phi = calloc((size_t)self->plan.num_tasks, sizeof *self->phi);
     if (!self->phi) return fgsf_fail(FGSF_ERR_MEMORY, "point_maze: out of memory");
     self->goal_in_state = p->goal_in_state;
@@ -152,9 +151,7 @@ static double distance(const double a[2], const double b[2]) {
 }
 
 static void fill_features(const point_maze *self, const double at[2], double *phi) {
-    for (int k = 0; k < self->plan.num_tasks; k++) {
-        phi[k] = exp(-distance(at, self->plan.goals[k]));
-    }
+    for (int k = 0; k < self->plan.num_tasks; k++) phi[k] = exp(-distance(at, self->plan.goals[k]));
 }
 
 static fgsf_status point_maze_step(fgsf_env *env, int action, fgsf_rng *rng,
@@ -165,8 +162,7 @@ static fgsf_status point_maze_step(fgsf_env *env, int action, fgsf_rng *rng,
     data->ctrl[0] = action / 3 - 1;
     data->ctrl[1] = action % 3 - 1;
     for (int i = 0; i < 2; i++) data->qvel[i] = fmin(fmax(data->qvel[i], -MAX_SPEED), MAX_SPEED);
-    fgsf_status status = fgsf_sim_step(&self->sim, 1);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_sim_step(&self->sim, 1));
     double left = distance(data->qpos, self->goal);
     fill_features(self, data->qpos, self->phi);
     *out = (fgsf_step_result){.reward = exp(-left),

@@ -135,13 +135,13 @@ static int take_goals(fgsf_grid *grid, fgsf_goal goals[FGSF_GOALS_MAX]) {
 
 static fgsf_status parse_map(const char *text, const char *source, fgsf_grid *grid) {
     const char *rest;
-    fgsf_status status = fgsf_grid_parse(text, source, ALPHABET, grid, &rest);
-    if (status == FGSF_OK && rest[strspn(rest, "\r\n")] != '\0') {
+    FGSF_TRY(fgsf_grid_parse(text, source, ALPHABET, grid, &rest));
+    if (rest[strspn(rest, "\r\n")] != '\0') {
         // A maze cut in two by an empty line must not be read as its upper half.
-        status = fgsf_fail(FGSF_ERR_FORMAT, "%s: there is text after the map, which ends at row %d",
-                           source, grid->rows - 1);
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: there is text after the map, which ends at row %d",
+                         source, grid->rows - 1);
     }
-    return status;
+    return FGSF_OK;
 }
 
 static fgsf_status read_map(const char *path, fgsf_point_maze_plan *plan,
@@ -174,8 +174,7 @@ static fgsf_status read_layout(const fgsf_point_maze_params *p, fgsf_point_maze_
         return fgsf_fail(FGSF_ERR_INVALID, "env.layout: '%s' is not one of umaze|medium|large",
                          p->layout);
     }
-    fgsf_status status = fgsf_grid_parse(l->map, l->name, "10", &plan->grid, NULL);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_grid_parse(l->map, l->name, "10", &plan->grid, NULL));
     plan->start_row = plan->start_col = LAYOUT_START;
     *num_goals = p->listed_goals ? MAX_LISTED : 0;
     for (int i = 0; i < *num_goals; i++) {
@@ -212,16 +211,16 @@ static fgsf_status check_goal(const fgsf_point_maze_plan *plan, const fgsf_goal 
 // goals that no task takes are the held-out ones.
 static fgsf_status use_listed(fgsf_point_maze_plan *plan, int tasks, const fgsf_goal *goals,
                               int count) {
-    fgsf_status status = allocate_goals(plan, tasks, count > tasks ? count - tasks : 0);
-    for (int i = 0; i < tasks + plan->num_heldout && status == FGSF_OK; i++) {
+    FGSF_TRY(allocate_goals(plan, tasks, count > tasks ? count - tasks : 0));
+    for (int i = 0; i < tasks + plan->num_heldout; i++) {
         const fgsf_goal *goal = &goals[i % count];
         double x = goal->at[0], y = goal->at[1];
         if (goal->is_cell) fgsf_point_maze_centre(&plan->grid, x, y, &x, &y);
-        status = check_goal(plan, goal, x, y);
+        FGSF_TRY(check_goal(plan, goal, x, y));
         plan->goals[i][0] = x;
         plan->goals[i][1] = y;
     }
-    return status;
+    return FGSF_OK;
 }
 
 // A place that could be a goal. Places are taken rank by rank, then nearest to the start first, so
@@ -289,9 +288,7 @@ fgsf_status fgsf_point_maze_plan_make(const fgsf_point_maze_params *p, int tasks
     int count = 0;
     fgsf_status status =
         p->map[0] ? read_map(p->map, &plan, goals, &count) : read_layout(p, &plan, goals, &count);
-    if (status == FGSF_OK && p->goals[0]) {
-        status = fgsf_goals_parse(p->goals, goals, &count);
-    }
+    if (status == FGSF_OK && p->goals[0]) status = fgsf_goals_parse(p->goals, goals, &count);
     if (status == FGSF_OK) {
         status = count > 0 ? use_listed(&plan, tasks, goals, count) : choose_goals(&plan, tasks);
     }

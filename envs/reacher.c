@@ -68,8 +68,7 @@ static void reacher_free(fgsf_env *env) {
 static fgsf_status choose_targets(const fgsf_reacher_params *p, int tasks, reacher *self) {
     fgsf_goal goals[FGSF_GOALS_MAX];
     int count = 0;
-    fgsf_status status = fgsf_goals_parse(p->goals, goals, &count);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_goals_parse(p->goals, goals, &count));
     int heldout = count == 0 ? NUM_HELDOUT : count > tasks ? count - tasks : 0;
     self->targets = calloc((size_t)(tasks + heldout), sizeof *self->targets);
     self->phi = calloc((size_t)tasks, sizeof *self->phi);
@@ -97,8 +96,7 @@ static fgsf_status set_up(const fgsf_reacher_params *p, int tasks, reacher *self
     if (tasks < 1 || tasks > MAX_TASKS) {
         return fgsf_fail(FGSF_ERR_INVALID, "env.num_tasks: %d is not in [1, %d]", tasks, MAX_TASKS);
     }
-    fgsf_status status = choose_targets(p, tasks, self);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(choose_targets(p, tasks, self));
     self->gymnasium = p->dynamics == FGSF_REACHER_GYMNASIUM;
     self->target_in_state = p->target_in_state;
     self->lag = p->lag;
@@ -130,8 +128,7 @@ static fgsf_status reacher_set_state(fgsf_env *env, const double *values, int n)
     reacher *self = (reacher *)env;
     if (self->gymnasium) {
         const double *warm = n > RAW_SIZE ? values + RAW_SIZE : NULL;
-        fgsf_status status = fgsf_sim_set(&self->sim, values, values + 2, warm);
-        if (status != FGSF_OK) return status;
+        FGSF_TRY(fgsf_sim_set(&self->sim, values, values + 2, warm));
     }
     memcpy(self->q, values, sizeof self->q);
     memcpy(self->w, values + 2, sizeof self->w);
@@ -160,8 +157,7 @@ static fgsf_status move_bullet(reacher *self, const double action[2]) {
 static fgsf_status move_gymnasium(reacher *self, const double action[2]) {
     mjData *data = self->sim.data;
     for (int i = 0; i < 2; i++) data->ctrl[i] = action[i];
-    fgsf_status status = fgsf_sim_step(&self->sim, FRAME_SKIP);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_sim_step(&self->sim, FRAME_SKIP));
     for (int i = 0; i < 2; i++) {
         self->q[i] = data->qpos[i];
         self->w[i] = data->qvel[i];
@@ -185,8 +181,7 @@ static fgsf_status reacher_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_s
     reacher *self = (reacher *)env;
     double push[2] = {action / 3 - 1, action % 3 - 1};
     double before[2] = {self->q[0], self->q[1]}, tip[2];
-    fgsf_status status = self->gymnasium ? move_gymnasium(self, push) : move_bullet(self, push);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(self->gymnasium ? move_gymnasium(self, push) : move_bullet(self, push));
     // From the angles: the bodies' poses in mjData are those from before the last step.
     fgsf_reacher_tip(self->lag ? before : self->q, tip);
     fill_features(self, tip, self->phi);

@@ -22,9 +22,6 @@ ENVIRONMENTS(DECLARE)
 static const fgsf_env_def *const TABLE[] = {ENVIRONMENTS(LIST)};
 
 fgsf_status fgsf_envs_register(void) {
-    fgsf_status status = FGSF_OK;
-    for (size_t i = 0; i < sizeof TABLE / sizeof *TABLE && status == FGSF_OK; i++) {
-        status = fgsf_env_register(TABLE[i]);
-    }
-    return status;
+    for (size_t i = 0; i < sizeof TABLE / sizeof *TABLE; i++) FGSF_TRY(fgsf_env_register(TABLE[i]));
+    return FGSF_OK;
 }

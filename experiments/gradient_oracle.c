@@ -104,23 +104,19 @@ typedef struct machine {
 
 static fgsf_status fill_network(const fgsf_network_shape *shape, const float *parameters,
                                 fgsf_network **net) {
-    fgsf_status status = fgsf_network_create(shape, net);
-    if (status == FGSF_OK) {
-        memcpy(fgsf_network_edit(*net), parameters, fgsf_network_flat_size(shape) * sizeof(float));
-    }
-    return status;
+    FGSF_TRY(fgsf_network_create(shape, net));
+    memcpy(fgsf_network_edit(*net), parameters, fgsf_network_flat_size(shape) * sizeof(float));
+    return FGSF_OK;
 }
 
 static fgsf_status machine_create(machine *m, const oracle_problem *p, const char *device) {
     const fgsf_network_shape *shape = &p->bellman.shape;
-    fgsf_status status = fgsf_device_open(device, &m->device);
-    if (status == FGSF_OK) status = fill_network(shape, p->parameters, &m->net);
-    if (status == FGSF_OK && p->other) status = fill_network(shape, p->other, &m->other);
-    if (status == FGSF_OK) status = fgsf_bellman_create(m->device, &p->bellman, &m->bellman);
-    if (status == FGSF_OK && p->has_optimizer) {
-        status = fgsf_optimizer_create(&p->optimizer, m->net, &m->optimizer);
-    }
-    return status;
+    FGSF_TRY(fgsf_device_open(device, &m->device));
+    FGSF_TRY(fill_network(shape, p->parameters, &m->net));
+    if (p->other) FGSF_TRY(fill_network(shape, p->other, &m->other));
+    FGSF_TRY(fgsf_bellman_create(m->device, &p->bellman, &m->bellman));
+    if (p->has_optimizer) FGSF_TRY(fgsf_optimizer_create(&p->optimizer, m->net, &m->optimizer));
+    return FGSF_OK;
 }
 
 static void machine_free(machine *m) {
@@ -133,9 +129,7 @@ static void machine_free(machine *m) {
 
 static double norm_of(const float *v, size_t size) {
     double sum = 0.0;
-    for (size_t i = 0; i < size; i++) {
-        sum += (double)v[i] * v[i];
-    }
+    for (size_t i = 0; i < size; i++) sum += (double)v[i] * v[i];
     return sqrt(sum);
 }
 
@@ -147,9 +141,8 @@ static bool all_finite(const float *v, size_t size) {
 static fgsf_status solve(machine *m, const oracle_problem *p, answer *out) {
     size_t size = fgsf_network_flat_size(&p->bellman.shape);
     for (int i = 0; i < p->num_batches; i++) {
-        fgsf_status status =
-            fgsf_bellman_run(m->bellman, &p->batches[i].batch, m->net, m->other, &out->loss[i]);
-        if (status != FGSF_OK) return status;
+        FGSF_TRY(
+            fgsf_bellman_run(m->bellman, &p->batches[i].batch, m->net, m->other, &out->loss[i]));
         const float *gradient = fgsf_bellman_gradient(m->bellman);
         out->grad_norm[i] = norm_of(gradient, size);
         if (!isfinite(out->loss[i]) || !isfinite(out->grad_norm[i])) {
@@ -160,20 +153,18 @@ static fgsf_status solve(machine *m, const oracle_problem *p, answer *out) {
             const float *error = fgsf_bellman_error_gradient(m->bellman);
             if (error) memcpy(out->gradient[1], error, size * sizeof(float));
         }
-        if (m->optimizer) status = fgsf_optimizer_step(m->optimizer, m->net, gradient, p->lr, NULL);
-        if (status == FGSF_OK && !all_finite(fgsf_network_parameters(m->net), size)) {
-            status = fgsf_fail(FGSF_DIVERGED, "batches[%d]: the step overflows float32", i);
+        if (m->optimizer)
+            FGSF_TRY(fgsf_optimizer_step(m->optimizer, m->net, gradient, p->lr, NULL));
+        if (!all_finite(fgsf_network_parameters(m->net), size)) {
+            return fgsf_fail(FGSF_DIVERGED, "batches[%d]: the step overflows float32", i);
         }
-        if (status != FGSF_OK) return status;
     }
     return FGSF_OK;
 }
 
 static void print_doubles(const char *name, const double *v, int count) {
     printf("  \"%s\": [", name);
-    for (int i = 0; i < count; i++) {
-        printf("%s%.9g", i ? ", " : "", v[i]);
-    }
+    for (int i = 0; i < count; i++) printf("%s%.9g", i ? ", " : "", v[i]);
     printf("]");
 }
 

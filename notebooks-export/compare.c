@@ -8,9 +8,8 @@
 // ---- pairs --------------------------------------------------------------------------------------
 
 static fgsf_status put_pair(pool *p, const arm *a, const arm *b, arm_pair **out, size_t *n) {
-    for (size_t i = 0; i < *n; i++) {
+    for (size_t i = 0; i < *n; i++)
         if ((*out)[i].a == a && (*out)[i].b == b) return FGSF_OK;
-    }
     TRY(pool_push(p, out, n, sizeof **out));
     (*out)[*n - 1] = (arm_pair){a, b};
     return FGSF_OK;
@@ -29,9 +28,8 @@ static const arm *plain_arm(const group *g, const char *method) {
 static size_t ablation_rank(const char *cell) {
     static const char *const PATH[] = {"A0", "C2", "C1", "B0", "B3", "B1", "A1"};
     size_t n = sizeof PATH / sizeof PATH[0];
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (strcmp(PATH[i], cell) == 0) return i;
-    }
     return n;
 }
 
@@ -62,9 +60,8 @@ fgsf_status ablation_arms(pool *p, const group *g, const arm ***out, size_t *n) 
 }
 
 static const arm *arm_of_cell(const arm *const *arms, size_t n, const char *cell) {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (strcmp(arms[i]->cell, cell) == 0) return arms[i];
-    }
     return NULL;
 }
 

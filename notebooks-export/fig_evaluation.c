@@ -41,9 +41,7 @@ static fgsf_status write_bars(exporter *e, const group *g, plot *f, enum metric 
         TRY(scores_of(&e->pool, a, metric, &s));
         if (s.s.seeds < 2) continue;
         plot_seeds(f, s.s.seeds);
-        for (size_t k = 0; k < s.tasks.n; k++) {
-            TRY(put_bar(e, g, f, a, &s, k, metric, &any_paper));
-        }
+        for (size_t k = 0; k < s.tasks.n; k++) TRY(put_bar(e, g, f, a, &s, k, metric, &any_paper));
         if (!label) label = s.protocol;
         if (strcmp(label, s.protocol) != 0) label = "protocols differ, see the table";
     }
@@ -176,9 +174,8 @@ static fgsf_status write_scores(exporter *e, const group *g, plot *f) {
     const arm **arms = NULL;
     size_t n = 0;
     TRY(pool_get(&e->pool, g->narms, sizeof *arms, &arms));
-    for (size_t i = 0; i < g->narms; i++) {
+    for (size_t i = 0; i < g->narms; i++)
         if (g->arms[i].shown) arms[n++] = &g->arms[i];
-    }
     return plot_scores(e, f, arms, n);
 }
 

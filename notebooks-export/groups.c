@@ -185,9 +185,8 @@ static bool same_group(const run *x, const group *g) {
 static bool has_held_out(const csv *eval) {
     size_t task = 0;
     if (!csv_find(eval, "task", &task)) return false;
-    for (size_t i = 0; i < eval->rows; i++) {
+    for (size_t i = 0; i < eval->rows; i++)
         if (csv_text(eval, i, task)[0] == 'h') return true;
-    }
     return false;
 }
 

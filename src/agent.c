@@ -41,9 +41,7 @@ static fgsf_status check_params(const fgsf_agent_params *p) {
 }
 
 static int task_input_size(const fgsf_agent_params *p) {
-    if (p->representation != FGSF_Q || p->task_input == FGSF_TASK_INPUT_NONE) {
-        return 0;
-    }
+    if (p->representation != FGSF_Q || p->task_input == FGSF_TASK_INPUT_NONE) return 0;
     return p->task_input == FGSF_TASK_INPUT_W ? p->num_features : p->num_tasks;
 }
 
@@ -97,22 +95,16 @@ static fgsf_status allocate(fgsf_agent *agent) {
 
 fgsf_status fgsf_agent_create(const fgsf_agent_params *params, int max_rows, fgsf_agent **out) {
     fgsf_status status = check_params(params);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     fgsf_agent *agent = calloc(1, sizeof *agent);
-    if (!agent) {
-        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for an agent");
-    }
+    if (!agent) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for an agent");
     agent->params = *params;
     agent->shared = params->net.def && params->net.def->shared;
     agent->num_policies =
         params->representation == FGSF_Q && !params->per_task ? 1 : params->num_tasks;
     agent->params.xi.num_features = params->num_features;
     status = fgsf_device_open(params->device, &agent->device);
-    if (status == FGSF_OK) {
-        status = fgsf_device_set_threads(agent->device, (int)params->threads);
-    }
+    if (status == FGSF_OK) status = fgsf_device_set_threads(agent->device, (int)params->threads);
     if (status == FGSF_OK && params->representation == FGSF_XI) {
         status = fgsf_feature_set_create(&agent->params.xi, &agent->set);
     }
@@ -133,12 +125,8 @@ fgsf_status fgsf_agent_create(const fgsf_agent_params *params, int max_rows, fgs
 }
 
 void fgsf_agent_free(fgsf_agent *agent) {
-    if (!agent) {
-        return;
-    }
-    for (int k = 0; k < agent->num_policies && agent->nets; k++) {
-        fgsf_network_free(agent->nets[k]);
-    }
+    if (!agent) return;
+    for (int k = 0; k < agent->num_policies && agent->nets; k++) fgsf_network_free(agent->nets[k]);
     free(agent->nets);
     free(agent->rho);
     free(agent->task_weights);
@@ -202,9 +190,7 @@ int fgsf_agent_scope(const fgsf_agent *agent, int task, int *first) {
 void fgsf_agent_input(const fgsf_agent *agent, int task, const float *state, float *input) {
     int size = agent->params.state_size, extra = agent->shape.input - size;
     memcpy(input, state, (size_t)size * sizeof(float));
-    if (extra == 0) {
-        return;
-    }
+    if (extra == 0) return;
     if (agent->params.task_input == FGSF_TASK_INPUT_W) {
         memcpy(input + size, agent->task_weights + task * extra, (size_t)extra * sizeof(float));
     } else {
@@ -299,9 +285,7 @@ static fgsf_status check_task(const fgsf_agent *agent, int task, const float *rh
     if (task < 0 || task >= tasks) {
         return fgsf_fail(FGSF_ERR_INVALID, "agent: task %d is not in [0, %d)", task, tasks);
     }
-    if (agent->seen == 0) {
-        return fgsf_fail(FGSF_ERR_INVALID, "agent: no task has been added");
-    }
+    if (agent->seen == 0) return fgsf_fail(FGSF_ERR_INVALID, "agent: no task has been added");
     return FGSF_OK;
 }
 
@@ -309,9 +293,7 @@ fgsf_status fgsf_agent_q(fgsf_agent *agent, int task, const float *rho, const fl
                          float *q, int *num_policies) {
     FGSF_REQUIRE(agent && state && q && num_policies);
     fgsf_status status = check_task(agent, task, rho);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     int first, count = fgsf_agent_scope(agent, task, &first), actions = agent->shape.actions;
     rho = rho ? rho : fgsf_agent_rho(agent, task);
     fgsf_agent_input(agent, task, state, agent->input);
@@ -356,14 +338,11 @@ fgsf_status fgsf_agent_act(fgsf_agent *agent, int task, const float *rho, const 
                            fgsf_rng *rng, fgsf_choice *choice) {
     FGSF_REQUIRE(agent && state && choice && (rng || agent->params.tie != FGSF_TIE_RANDOM));
     int count, first;
-    fgsf_status status = fgsf_agent_q(agent, task, rho, state, agent->values, &count);
-    if (status == FGSF_OK) {
-        *choice =
-            fgsf_gpi_choose(agent->values, count, agent->shape.actions, agent->params.tie, rng);
-        fgsf_agent_scope(agent, task, &first);
-        choice->policy += first;
-    }
-    return status;
+    FGSF_TRY(fgsf_agent_q(agent, task, rho, state, agent->values, &count));
+    *choice = fgsf_gpi_choose(agent->values, count, agent->shape.actions, agent->params.tie, rng);
+    fgsf_agent_scope(agent, task, &first);
+    choice->policy += first;
+    return FGSF_OK;
 }
 
 // ---- State --------------------------------------------------------------------------------------
@@ -372,9 +351,7 @@ static void walk_members(fgsf_agent *agent, fgsf_walk *w) {
     int d = agent->params.num_features;
     int64_t count = agent->set ? fgsf_feature_set_count(agent->set) : 0;
     w->integer(w, "members", &count);
-    if (w->status != FGSF_OK || count == 0) {
-        return;
-    }
+    if (w->status != FGSF_OK || count == 0) return;
     if (count < 0 || count > agent->shape.features || !agent->set) {
         w->status = fgsf_fail(FGSF_ERR_FORMAT, "%s: members: %lld do not fit the configuration",
                               w->source, (long long)count);
@@ -389,9 +366,7 @@ static void walk_members(fgsf_agent *agent, fgsf_walk *w) {
     if (!phi)
         w->status = fgsf_fail(FGSF_ERR_MEMORY, "no memory for %lld features", (long long)count);
     w->array(w, "members.phi", FGSF_F32, phi, size);
-    if (w->status == FGSF_OK) {
-        w->status = fgsf_feature_set_restore(agent->set, phi, (int)count);
-    }
+    if (w->status == FGSF_OK) w->status = fgsf_feature_set_restore(agent->set, phi, (int)count);
     free(phi);
 }
 

@@ -25,12 +25,11 @@ const fgsf_key *fgsf_config_key_at(const fgsf_config *cfg, size_t i) {
 
 fgsf_status fgsf_config_reset_env(fgsf_config *cfg) {
     const fgsf_env_def *def = fgsf_env_def_find(cfg->env.name);
-    fgsf_status status = FGSF_OK;
     memset(&cfg->env_params, 0, sizeof cfg->env_params);
-    for (int k = 0; def && k < def->num_keys && status == FGSF_OK; k++) {
-        status = fgsf_key_set_text(cfg, &def->keys[k], def->keys[k].fallback, def->name);
+    for (int k = 0; def && k < def->num_keys; k++) {
+        FGSF_TRY(fgsf_key_set_text(cfg, &def->keys[k], def->keys[k].fallback, def->name));
     }
-    return status;
+    return FGSF_OK;
 }
 
 fgsf_status fgsf_config_set(fgsf_config *cfg, const char *key, const char *value,
@@ -69,8 +68,7 @@ static fgsf_status apply_settings(fgsf_config *cfg, const fgsf_setting *settings
     for (size_t i = 0; i < count; i++) {
         const fgsf_setting *s = &settings[i];
         if (s->preset && strcmp(s->preset, preset) != 0) continue;
-        fgsf_status status = fgsf_config_set(cfg, s->key, s->value, source);
-        if (status != FGSF_OK) return status;
+        FGSF_TRY(fgsf_config_set(cfg, s->key, s->value, source));
     }
     return FGSF_OK;
 }
@@ -85,8 +83,7 @@ static fgsf_status apply_method(fgsf_config *cfg, const char *preset) {
         const fgsf_method_row *row = &fgsf_method_table[i];
         const char *value = row->value[column];
         if (!value || !strstr(row->presets, preset)) continue;
-        fgsf_status status = fgsf_config_set(cfg, row->key, value, "the method table");
-        if (status != FGSF_OK) return status;
+        FGSF_TRY(fgsf_config_set(cfg, row->key, value, "the method table"));
     }
     if (corrected) cfg->learner.gradient.kind = FGSF_CORRECTED;
     return FGSF_OK;
@@ -96,15 +93,13 @@ static fgsf_status apply_method(fgsf_config *cfg, const char *preset) {
 static fgsf_status start(fgsf_config *cfg, const char *env, const char *preset,
                          const char *method) {
     memset(cfg, 0, sizeof *cfg);
-    fgsf_status status = FGSF_OK;
-    for (size_t i = 0; i < fgsf_key_count && status == FGSF_OK; i++) {
+    for (size_t i = 0; i < fgsf_key_count; i++) {
         const fgsf_key *key = &fgsf_key_table[i];
-        status = fgsf_key_set_text(cfg, key, key->fallback, "the key table");
+        FGSF_TRY(fgsf_key_set_text(cfg, key, key->fallback, "the key table"));
     }
-    if (status == FGSF_OK) status = fgsf_config_set(cfg, "preset", preset, NULL);
-    if (status == FGSF_OK) status = fgsf_config_set(cfg, "method", method, NULL);
-    if (status == FGSF_OK) status = fgsf_config_set(cfg, "env.name", env, NULL);
-    return status;
+    FGSF_TRY(fgsf_config_set(cfg, "preset", preset, NULL));
+    FGSF_TRY(fgsf_config_set(cfg, "method", method, NULL));
+    return fgsf_config_set(cfg, "env.name", env, NULL);
 }
 
 fgsf_status fgsf_config_resolve(const char *env, const char *preset, const char *method,
@@ -153,8 +148,7 @@ fgsf_status fgsf_config_learner(const fgsf_config *cfg, fgsf_learner_params *out
 fgsf_status fgsf_config_from_learner(const fgsf_learner_params *params, fgsf_config *out) {
     FGSF_REQUIRE(params);
     const fgsf_network_def *def = params->agent.net.def;
-    fgsf_status status = fgsf_config_resolve(NULL, "clean", "fg-sfrql", out);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_config_resolve(NULL, "clean", "fg-sfrql", out));
     out->learner = *params;
     out->seed = params->seed;
     out->dqn_lr = params->lr;

@@ -234,19 +234,10 @@ static fgsf_status (*const checks[])(const fgsf_config *, const fgsf_env_def *) 
 fgsf_status fgsf_config_validate(const fgsf_config *cfg) {
     if (!cfg) return refuse("fgsf_config_validate: the configuration is NULL");
     const fgsf_key *key;
-    for (size_t i = 0; (key = fgsf_config_key_at(cfg, i)); i++) {
-        fgsf_status status = fgsf_key_check(cfg, key);
-        if (status != FGSF_OK) return status;
-    }
+    for (size_t i = 0; (key = fgsf_config_key_at(cfg, i)); i++) FGSF_TRY(fgsf_key_check(cfg, key));
     const fgsf_env_def *def = NULL;
-    if (cfg->env.name[0]) {
-        fgsf_status status = fgsf_env_require(cfg->env.name, &def);
-        if (status != FGSF_OK) return status;
-    }
+    if (cfg->env.name[0]) FGSF_TRY(fgsf_env_require(cfg->env.name, &def));
     if (strcmp(cfg->learner.agent.device, "") == 0) return refuse("device.name is empty; use auto");
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-        fgsf_status status = checks[i](cfg, def);
-        if (status != FGSF_OK) return status;
-    }
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) FGSF_TRY(checks[i](cfg, def));
     return FGSF_OK;
 }

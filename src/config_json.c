@@ -168,9 +168,7 @@ fgsf_status fgsf_json_parse(const char *text, const char *source, cJSON **out) {
 }
 
 fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *source) {
-    if (!cfg || !text) {
-        return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_parse: an argument is NULL");
-    }
+    if (!cfg || !text) return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_parse: an argument is NULL");
     if (!source) source = "config";
     size_t length = strlen(text);
     if (length > MAX_JSON) {
@@ -189,9 +187,7 @@ fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *so
 }
 
 fgsf_status fgsf_config_load(fgsf_config *cfg, const char *path) {
-    if (!cfg || !path) {
-        return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_load: an argument is NULL");
-    }
+    if (!cfg || !path) return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_load: an argument is NULL");
     char *text = NULL;
     fgsf_status status = fgsf_io_read(path, MAX_JSON, &text, NULL);
     if (status == FGSF_OK) status = fgsf_config_parse(cfg, text, path);

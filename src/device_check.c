@@ -22,9 +22,7 @@ static void draw(check_data *data, fgsf_rng *rng) {
         data->s[i] = (float)fgsf_rng_normal(rng);
         data->s_next[i] = (float)fgsf_rng_normal(rng);
     }
-    for (int i = 0; i < PAIRS * FEATURES; i++) {
-        data->y[i] = (float)fgsf_rng_normal(rng);
-    }
+    for (int i = 0; i < PAIRS * FEATURES; i++) data->y[i] = (float)fgsf_rng_normal(rng);
     for (int b = 0; b < PAIRS; b++) {
         data->discount[b] = b % 8 ? 0.95f : 0.0f;
         data->a[b] = (int32_t)fgsf_rng_below(rng, ACTIONS);
@@ -47,9 +45,7 @@ static fgsf_status solve(fgsf_device *device, const check_data *data, int pairs,
                         .discount = data->discount};
     fgsf_bellman *bellman = NULL;
     fgsf_status status = fgsf_bellman_create(device, &params, &bellman);
-    if (status == FGSF_OK) {
-        status = fgsf_bellman_run(bellman, &batch, net, NULL, loss);
-    }
+    if (status == FGSF_OK) status = fgsf_bellman_run(bellman, &batch, net, NULL, loss);
     if (status == FGSF_OK) {
         memcpy(gradient, fgsf_bellman_gradient(bellman),
                fgsf_network_flat_size(shape) * sizeof(float));
@@ -89,9 +85,7 @@ fgsf_status fgsf_device_check(fgsf_device *device, double limit, double *error) 
     double loss[2] = {0}, largest = 0.0;
     fgsf_status status = data && gradients ? fgsf_network_create(&shape, &net)
                                            : fgsf_fail(FGSF_ERR_MEMORY, "no memory for a check");
-    if (status == FGSF_OK) {
-        status = fgsf_device_open("cpu", &cpu);
-    }
+    if (status == FGSF_OK) status = fgsf_device_open("cpu", &cpu);
     if (status == FGSF_OK) {
         fgsf_network_init(net, FGSF_UNIFORM_FAN_IN, &rng);
         draw(data, &rng);
@@ -105,9 +99,7 @@ fgsf_status fgsf_device_check(fgsf_device *device, double limit, double *error) 
             largest = fmax(largest, compare(loss, gradients, gradients + size, size));
         }
     }
-    if (status == FGSF_OK && error) {
-        *error = largest;
-    }
+    if (status == FGSF_OK && error) *error = largest;
     if (status == FGSF_OK && !(largest <= limit)) {
         status = fgsf_fail(FGSF_ERR_UNSUPPORTED,
                            "device: loss or gradient on %s differ from the CPU's by %.3g, more "

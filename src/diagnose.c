@@ -41,10 +41,7 @@ static fgsf_status record(fgsf_trainer *t, fgsf_env *env, fgsf_rng *rng, int i, 
     fgsf_env_get_state(env, h->raw + at * (size_t)t->spec.full_size);
     h->a[i] = (int32_t)fgsf_rng_below(rng, (uint64_t)t->spec.num_actions);
     fgsf_step_result result;
-    fgsf_status status = fgsf_env_step(env, h->a[i], rng, &result);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    FGSF_TRY(fgsf_env_step(env, h->a[i], rng, &result));
     fgsf_env_observe(env, h->s_next + at * state);
     fgsf_trainer_centre(t, t->task, result.phi, h->phi + at * d, &result.reward);
     h->discount[i] = result.terminal ? 0.0f : (float)t->cfg.learner.gamma;
@@ -58,9 +55,7 @@ static fgsf_status record(fgsf_trainer *t, fgsf_env *env, fgsf_rng *rng, int i, 
 fgsf_status fgsf_heldout_create(fgsf_trainer *t) {
     fgsf_heldout *h = &t->heldout;
     int count = (int)t->cfg.diag.residual_batch;
-    if (count == 0) {
-        return FGSF_OK;
-    }
+    if (count == 0) return FGSF_OK;
     if (h->count == 0) {
         if (!allocate(h, &t->spec, (size_t)count)) {
             return fgsf_fail(FGSF_ERR_MEMORY, "no memory for diag.residual_batch %d", count);
@@ -154,9 +149,7 @@ static void write_targets(fgsf_trainer *t, float *y, int32_t *a) {
 double fgsf_diagnose_residual(fgsf_trainer *t) {
     fgsf_heldout *h = &t->heldout;
     fgsf_agent *agent = t->agent;
-    if (!have_heldout(t) || (!h->bellman && create_bellman(t) != FGSF_OK)) {
-        return NAN;
-    }
+    if (!have_heldout(t) || (!h->bellman && create_bellman(t) != FGSF_OK)) return NAN;
     size_t rows = (size_t)h->count, input = (size_t)agent->shape.input;
     float *inputs = malloc(2 * rows * input * sizeof(float));
     float *y = malloc(rows * (size_t)agent->shape.features * sizeof(float));
@@ -176,9 +169,7 @@ double fgsf_diagnose_residual(fgsf_trainer *t) {
                             .a_next = a + rows,
                             .discount = h->discount};
         const fgsf_network *net = fgsf_agent_network(agent, fgsf_agent_policy_of(agent, t->task));
-        if (status == FGSF_OK) {
-            status = fgsf_bellman_run(h->bellman, &batch, net, NULL, &residual);
-        }
+        if (status == FGSF_OK) status = fgsf_bellman_run(h->bellman, &batch, net, NULL, &residual);
         residual = status == FGSF_OK ? residual : NAN;
     }
     free(inputs);
@@ -229,8 +220,8 @@ static fgsf_status begin_rollouts(fgsf_trainer *t, int count, rollouts *r) {
         memcpy(r->raw + (size_t)i * full, h->raw + (size_t)pair * full, full * sizeof *r->raw);
         r->action[i] = h->a[pair];
     }
-    fgsf_status status = fgsf_env_create(&t->cfg, &r->env);
-    return status == FGSF_OK ? fgsf_env_set_task(r->env, t->task) : status;
+    FGSF_TRY(fgsf_env_create(&t->cfg, &r->env));
+    return fgsf_env_set_task(r->env, t->task);
 }
 
 // One step of rollout i; leaves its next state in row `live` of r->states unless it is over.
@@ -238,11 +229,8 @@ static fgsf_status advance(fgsf_trainer *t, rollouts *r, int i, int live) {
     fgsf_rng rng = fgsf_rng_make(0, DIAGNOSE_STREAM);
     double *raw = r->raw + (size_t)i * (size_t)t->spec.full_size;
     fgsf_step_result result;
-    fgsf_status status = fgsf_env_set_state(r->env, raw, t->spec.full_size);
-    if (status == FGSF_OK) status = fgsf_env_step(r->env, r->action[i], &rng, &result);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    FGSF_TRY(fgsf_env_set_state(r->env, raw, t->spec.full_size));
+    FGSF_TRY(fgsf_env_step(r->env, r->action[i], &rng, &result));
     for (int k = 0; k < t->spec.num_features; k++) {
         r->psi[i * t->spec.num_features + k] += r->discount * result.phi[k];
     }
@@ -254,26 +242,21 @@ static fgsf_status advance(fgsf_trainer *t, rollouts *r, int i, int live) {
 
 // Takes the pair's action, then follows the GPI policy until the discounted rest is negligible.
 static fgsf_status run_rollouts(fgsf_trainer *t, rollouts *r) {
-    fgsf_status status = FGSF_OK;
-    for (int live = r->count; live > 0 && r->discount > 1e-4 && status == FGSF_OK;) {
+    for (int live = r->count; live > 0 && r->discount > 1e-4;) {
         live = 0;
-        for (int i = 0; i < r->count && status == FGSF_OK; i++) {
+        for (int i = 0; i < r->count; i++) {
             if (!r->over[i]) {
-                status = advance(t, r, i, live);
+                FGSF_TRY(advance(t, r, i, live));
                 live += !r->over[i];
             }
         }
         r->discount *= t->cfg.learner.gamma;
-        if (status == FGSF_OK && live > 0) {
-            status = greedy_actions(t, r->states, live, false, r->chosen);
-        }
+        if (live > 0) FGSF_TRY(greedy_actions(t, r->states, live, false, r->chosen));
         for (int i = 0, row = 0; i < r->count; i++) {
-            if (!r->over[i]) {
-                r->action[i] = r->chosen[row++];
-            }
+            if (!r->over[i]) r->action[i] = r->chosen[row++];
         }
     }
-    return status;
+    return FGSF_OK;
 }
 
 // Feature k of psi in x (F): itself, or for xi the mean of its members.
@@ -295,9 +278,7 @@ static double mean_psi_error(fgsf_trainer *t, const rollouts *r) {
     for (int i = 0; i < r->count && x; i++) {
         int pair = i * h->count / r->count;
         const float *s = h->s + (size_t)pair * (size_t)t->spec.state_size;
-        if (fgsf_agent_features(agent, t->task, t->task, s, x) != FGSF_OK) {
-            error = NAN;
-        }
+        if (fgsf_agent_features(agent, t->task, t->task, s, x) != FGSF_OK) error = NAN;
         for (int k = 0; k < d; k++) {
             double learned = psi_of(agent, x + h->a[pair] * features, k);
             error += fabs(learned - r->psi[i * d + k]) / ((double)r->count * d);
@@ -310,9 +291,7 @@ static double mean_psi_error(fgsf_trainer *t, const rollouts *r) {
 double fgsf_diagnose_psi_error(fgsf_trainer *t) {
     bool exact = t->envs[0]->def->deterministic && t->cfg.env.slip == 0.0;
     bool q = t->agent->params.representation == FGSF_Q;
-    if (!exact || q || !have_heldout(t)) {
-        return NAN;
-    }
+    if (!exact || q || !have_heldout(t)) return NAN;
     rollouts r;
     int count = t->heldout.count < MAX_ROLLOUTS ? t->heldout.count : MAX_ROLLOUTS;
     fgsf_status status = begin_rollouts(t, count, &r);

@@ -42,8 +42,8 @@ fgsf_status fgsf_env_register(const fgsf_env_def *def) {
                          def && def->name ? def->name : "");
     }
     if (fgsf_registry_find(&registry, def->name) == def) return FGSF_OK;
-    fgsf_status status = check_keys(def);
-    return status == FGSF_OK ? fgsf_registry_add(&registry, def) : status;
+    FGSF_TRY(check_keys(def));
+    return fgsf_registry_add(&registry, def);
 }
 
 const fgsf_env_def *fgsf_env_def_at(int i) {
@@ -159,8 +159,7 @@ fgsf_status fgsf_env_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_re
     if (env->slip > 0.0 && fgsf_rng_uniform(rng) < env->slip) {
         action = (int)fgsf_rng_below(rng, (uint64_t)env->spec.num_actions);
     }
-    fgsf_status status = env->def->step(env, action, rng, out);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(env->def->step(env, action, rng, out));
     bool good = isfinite(out->reward) && (out->phi || env->spec.num_features == 0);
     for (int i = 0; good && i < env->spec.num_features; i++) good = isfinite(out->phi[i]);
     return good ? FGSF_OK

@@ -20,9 +20,7 @@ static fgsf_eval_row *append(fgsf_eval_rows *out) {
     if (out->count == out->capacity) {
         int capacity = out->capacity ? 2 * out->capacity : 256;
         fgsf_eval_row *rows = realloc(out->rows, (size_t)capacity * sizeof *rows);
-        if (!rows) {
-            return NULL;
-        }
+        if (!rows) return NULL;
         out->rows = rows;
         out->capacity = capacity;
     }
@@ -121,9 +119,7 @@ fgsf_status fgsf_evaluate_fit(fgsf_env *env, int task, const fgsf_task *reward, 
         if (over || i % 200 == 0) status = fgsf_env_reset(env, &rng);
         int action = (int)fgsf_rng_below(&rng, (uint64_t)env->spec.num_actions);
         if (status == FGSF_OK) status = fgsf_env_step(env, action, &rng, &result);
-        for (int k = 0; k < d && status == FGSF_OK; k++) {
-            phi[i * d + k] = (float)result.phi[k];
-        }
+        for (int k = 0; k < d && status == FGSF_OK; k++) phi[i * d + k] = (float)result.phi[k];
         r[i] = status == FGSF_OK ? result.reward : 0.0;
         if (status == FGSF_OK && reward) reward->reward(reward->context, task, result.phi, &r[i]);
         over = status == FGSF_OK && result.terminal;
@@ -135,9 +131,7 @@ fgsf_status fgsf_evaluate_fit(fgsf_env *env, int task, const fgsf_task *reward, 
 }
 
 static fgsf_status check(const fgsf_agent *agent, const void *other, double epsilon) {
-    if (!agent || !other) {
-        return fgsf_fail(FGSF_ERR_INVALID, "evaluate: an argument is NULL");
-    }
+    if (!agent || !other) return fgsf_fail(FGSF_ERR_INVALID, "evaluate: an argument is NULL");
     if (!(epsilon >= 0.0 && epsilon <= 1.0)) {
         return fgsf_fail(FGSF_ERR_INVALID, "evaluate: epsilon %g is not in [0, 1]", epsilon);
     }

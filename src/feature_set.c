@@ -33,8 +33,7 @@ static fgsf_status create_exact(fgsf_feature_set *set, const fgsf_feature_set_pa
         return fgsf_fail(FGSF_ERR_INVALID, "sf.xi_set=exact: the environment has no finite feature "
                                            "set; use prototypes or bins");
     }
-    fgsf_status status = allocate(set, p->num_members);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(allocate(set, p->num_members));
     for (int i = 0; i < p->num_members * set->num_features; i++) {
         set->members[i] = (float)p->members[i];
     }
@@ -51,8 +50,7 @@ static fgsf_status create_bins(fgsf_feature_set *set, const fgsf_feature_set_par
                          "sf.xi_bins: %lld bins in each of %d features are more than %d members",
                          (long long)p->bins, set->num_features, MAX_MEMBERS);
     }
-    fgsf_status status = allocate(set, (int)count);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(allocate(set, (int)count));
     for (int f = 0; f < count; f++) {
         int rest = f;
         for (int k = 0; k < set->num_features; k++) { // the first feature counts fastest

@@ -6,9 +6,7 @@
 static int first_maximum(const float *q, int n) {
     int best = 0;
     for (int i = 1; i < n; i++) {
-        if (q[i] > q[best]) {
-            best = i;
-        }
+        if (q[i] > q[best]) best = i;
     }
     return best;
 }
@@ -25,9 +23,7 @@ int fgsf_gpi_maximisers(const float *q, int num_policies, int num_actions, int m
     int n = num_policies * num_actions, count = 0;
     float bar = tie_bar(q, n);
     for (int i = 0; i < n && count < max; i++) {
-        if (q[i] >= bar) {
-            out[count++] = (fgsf_choice){i / num_actions, i % num_actions};
-        }
+        if (q[i] >= bar) out[count++] = (fgsf_choice){i / num_actions, i % num_actions};
     }
     return count;
 }
@@ -40,14 +36,10 @@ fgsf_choice fgsf_gpi_choose(const float *q, int num_policies, int num_actions, e
     if (tie == FGSF_TIE_RANDOM) {
         float bar = tie_bar(q, n);
         uint64_t count = 0;
-        for (int j = 0; j < n; j++) {
-            count += q[j] >= bar;
-        }
+        for (int j = 0; j < n; j++) count += q[j] >= bar;
         uint64_t drawn = count > 1 ? fgsf_rng_below(rng, count) : count;
         for (int j = 0; j < n && drawn < count; j++) {
-            if (q[j] >= bar && drawn-- == 0) {
-                i = j;
-            }
+            if (q[j] >= bar && drawn-- == 0) i = j;
         }
     }
     return (fgsf_choice){i / num_actions, i % num_actions};

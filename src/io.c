@@ -177,8 +177,6 @@ fgsf_status fgsf_io_make_directory(const char *path) {
     }
     struct stat info;
     if (stat(path, &info) != 0) return io_error(path, "open");
-    if (!S_ISDIR(info.st_mode)) {
-        return fgsf_fail(FGSF_ERR_IO, "%s: is not a directory", path);
-    }
+    if (!S_ISDIR(info.st_mode)) return fgsf_fail(FGSF_ERR_IO, "%s: is not a directory", path);
     return FGSF_OK;
 }

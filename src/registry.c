@@ -22,8 +22,7 @@ static fgsf_status check_name(const char *what, const char *name) {
 }
 
 fgsf_status fgsf_registry_add(fgsf_registry *registry, const void *item) {
-    fgsf_status status = check_name(registry->what, name_of(item));
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check_name(registry->what, name_of(item)));
     while (atomic_flag_test_and_set(&busy)) continue;
     const void *known = fgsf_registry_find(registry, name_of(item));
     int count = registry->count;

@@ -192,9 +192,7 @@ fgsf_transition fgsf_replay_at(const fgsf_replay *r, int64_t slot) {
 }
 
 static void prefetch(const void *data, size_t size) {
-    for (size_t at = 0; at < size + 63; at += 64) {
-        __builtin_prefetch((const char *)data + at);
-    }
+    for (size_t at = 0; at < size + 63; at += 64) __builtin_prefetch((const char *)data + at);
 }
 
 void fgsf_replay_prefetch(const fgsf_replay *r, int64_t slot) {
@@ -206,15 +204,11 @@ void fgsf_replay_prefetch(const fgsf_replay *r, int64_t slot) {
     prefetch(r->phi + i * features, features * sizeof(float));
     const void *const scalars[] = {&r->reward[i], &r->discount[i], &r->action[i], &r->event[i],
                                    &r->task[i]};
-    for (size_t k = 0; k < sizeof scalars / sizeof *scalars; k++) {
-        __builtin_prefetch(scalars[k]);
-    }
+    for (size_t k = 0; k < sizeof scalars / sizeof *scalars; k++) __builtin_prefetch(scalars[k]);
 }
 
 void fgsf_replay_sample(const fgsf_replay *replay, fgsf_rng *rng, int n, int64_t *slots) {
-    for (int i = 0; i < n; i++) {
-        slots[i] = (int64_t)fgsf_rng_below(rng, (uint64_t)replay->count);
-    }
+    for (int i = 0; i < n; i++) slots[i] = (int64_t)fgsf_rng_below(rng, (uint64_t)replay->count);
 }
 
 int64_t fgsf_replay_matching_count(const fgsf_replay *replay, int64_t slot) {
@@ -304,13 +298,9 @@ void fgsf_replay_walk(fgsf_replay *replay, fgsf_walk *w, const char *prefix) {
     w->integer(w, entry(name, prefix, "next"), &next);
     if (w->loading) {
         fgsf_replay_clear(replay);
-        if (w->status == FGSF_OK) {
-            w->status = check_counts(replay, prefix, capacity, count, next);
-        }
+        if (w->status == FGSF_OK) w->status = check_counts(replay, prefix, capacity, count, next);
     }
-    if (w->status == FGSF_OK) {
-        walk_arrays(replay, w, prefix, (size_t)count);
-    }
+    if (w->status == FGSF_OK) walk_arrays(replay, w, prefix, (size_t)count);
     if (w->loading && w->status != FGSF_OK) {
         fgsf_replay_clear(replay);
     } else if (w->loading) {

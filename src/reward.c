@@ -58,13 +58,11 @@ static fgsf_status create_mlp(mlp *m, const fgsf_reward_params *params, fgsf_dev
     bellman.max_pairs = 1;
     bellman.loss_scale = FGSF_MEAN;
     m->lr = params->mlp_lr;
-    fgsf_status status = fgsf_network_create(&shape, &m->net);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_network_create(&shape, &m->net));
     fgsf_network_init(m->net, FGSF_UNIFORM_FAN_IN, rng);
-    status = fgsf_bellman_create(device, &bellman, &m->bellman);
-    if (status == FGSF_OK) status = fgsf_optimizer_create(&optimizer, m->net, &m->opt);
-    if (status == FGSF_OK) status = fgsf_gpe_create(device, &shape, ROWS, &m->gpe);
-    return status;
+    FGSF_TRY(fgsf_bellman_create(device, &bellman, &m->bellman));
+    FGSF_TRY(fgsf_optimizer_create(&optimizer, m->net, &m->opt));
+    return fgsf_gpe_create(device, &shape, ROWS, &m->gpe);
 }
 
 static bool task_reward(const fgsf_reward *reward, const double *phi, double *value) {
@@ -196,8 +194,7 @@ static fgsf_status update_mlp(mlp *m, const float *phi, double r) {
                         .a_next = &zero,
                         .discount = &discount};
     double loss = 0.0;
-    fgsf_status status = fgsf_bellman_run(m->bellman, &batch, m->net, NULL, &loss);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_bellman_run(m->bellman, &batch, m->net, NULL, &loss));
     return fgsf_optimizer_step(m->opt, m->net, fgsf_bellman_gradient(m->bellman), m->lr, NULL);
 }
 
@@ -248,9 +245,8 @@ static fgsf_status mlp_rho(const mlp *m, const float *members, int count, int d,
     const float one = 1.0f;
     for (int f = 0; f < count; f += ROWS) {
         int rows = count - f < ROWS ? count - f : ROWS;
-        fgsf_status status =
-            fgsf_gpe_run(m->gpe, m->net, &one, 1, members + (size_t)f * (size_t)d, rows, rho + f);
-        if (status != FGSF_OK) return status;
+        FGSF_TRY(
+            fgsf_gpe_run(m->gpe, m->net, &one, 1, members + (size_t)f * (size_t)d, rows, rho + f));
     }
     return FGSF_OK;
 }
@@ -320,9 +316,8 @@ void fgsf_reward_get_state(fgsf_reward *reward, double *values) {
     const mlp *m = &reward->mlp;
     const float *parts[] = {fgsf_network_parameters(m->net), fgsf_optimizer_moment(m->opt, 0),
                             fgsf_optimizer_moment(m->opt, 1)};
-    for (size_t k = 0; k < 3; k++) {
+    for (size_t k = 0; k < 3; k++)
         for (size_t i = 0; i < size / 3; i++) *values++ = parts[k][i];
-    }
     *values = (double)fgsf_optimizer_steps(m->opt);
 }
 

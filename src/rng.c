@@ -18,9 +18,7 @@ fgsf_rng fgsf_rng_make(uint64_t seed, uint64_t stream) {
     uint64_t x = seed;
     x = splitmix64(&x) ^ (stream * 0xd1342543de82ef95u);
     fgsf_rng rng;
-    for (int i = 0; i < 4; i++) {
-        rng.s[i] = splitmix64(&x);
-    }
+    for (int i = 0; i < 4; i++) rng.s[i] = splitmix64(&x);
     return rng;
 }
 

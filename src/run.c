@@ -52,10 +52,9 @@ static fgsf_status family_directory(const fgsf_run_id *id, char *path, size_t si
         return fgsf_fail(FGSF_ERR_INVALID, "a run needs an output directory, environment, method");
     }
     const char *cell = id->cell ? id->cell : "";
-    fgsf_status status = check_name("environment", id->env, false);
-    if (status == FGSF_OK) status = check_name("method", id->method, false);
-    if (status == FGSF_OK) status = check_name("cell", cell, true);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check_name("environment", id->env, false));
+    FGSF_TRY(check_name("method", id->method, false));
+    FGSF_TRY(check_name("cell", cell, true));
     int n =
         snprintf(path, size, "%s/%s/%s%s%s", id->out, id->env, id->method, *cell ? "@" : "", cell);
     if (n > 0 && (size_t)n < size) return FGSF_OK;
@@ -65,8 +64,7 @@ static fgsf_status family_directory(const fgsf_run_id *id, char *path, size_t si
 fgsf_status fgsf_run_directory(const fgsf_run_id *id, char *path, size_t size) {
     FGSF_REQUIRE(path);
     char family[FGSF_PATH], seed[40];
-    fgsf_status status = family_directory(id, family, sizeof family);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(family_directory(id, family, sizeof family));
     snprintf(seed, sizeof seed, "seed-%lld", (long long)id->seed);
     return fgsf_path_join(family, seed, path, size);
 }
@@ -159,22 +157,20 @@ static fgsf_status read_config(const cJSON *json, const char *path, fgsf_config 
 static fgsf_status read_record(const cJSON *json, const char *path, fgsf_run_record *r) {
     char schema[32];
     double seed = 0, steps = 0, updates = 0;
-    fgsf_status status = read_name(json, path, "schema", schema, sizeof schema);
-    if (status == FGSF_OK && strcmp(schema, FGSF_RUN_SCHEMA) != 0) {
-        status =
-            fgsf_fail(FGSF_ERR_FORMAT, "%s: schema: '%s' is not " FGSF_RUN_SCHEMA, path, schema);
+    FGSF_TRY(read_name(json, path, "schema", schema, sizeof schema));
+    if (strcmp(schema, FGSF_RUN_SCHEMA) != 0) {
+        return fgsf_fail(FGSF_ERR_FORMAT, "%s: schema: '%s' is not " FGSF_RUN_SCHEMA, path, schema);
     }
-    if (status == FGSF_OK) status = read_name(json, path, "env", r->env, sizeof r->env);
-    if (status == FGSF_OK) status = read_name(json, path, "method", r->method, sizeof r->method);
-    if (status == FGSF_OK) status = read_name(json, path, "cell", r->cell, sizeof r->cell);
-    if (status == FGSF_OK) status = read_name(json, path, "message", r->message, sizeof r->message);
-    if (status == FGSF_OK) status = read_status(json, path, &r->status);
-    if (status == FGSF_OK) status = read_number(json, path, "seed", &seed);
-    if (status == FGSF_OK) status = read_number(json, path, "steps", &steps);
-    if (status == FGSF_OK) status = read_number(json, path, "optimizer_steps", &updates);
-    if (status == FGSF_OK) status = read_number(json, path, "seconds", &r->progress.seconds);
-    if (status == FGSF_OK) status = read_files(json, path, r);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(read_name(json, path, "env", r->env, sizeof r->env));
+    FGSF_TRY(read_name(json, path, "method", r->method, sizeof r->method));
+    FGSF_TRY(read_name(json, path, "cell", r->cell, sizeof r->cell));
+    FGSF_TRY(read_name(json, path, "message", r->message, sizeof r->message));
+    FGSF_TRY(read_status(json, path, &r->status));
+    FGSF_TRY(read_number(json, path, "seed", &seed));
+    FGSF_TRY(read_number(json, path, "steps", &steps));
+    FGSF_TRY(read_number(json, path, "optimizer_steps", &updates));
+    FGSF_TRY(read_number(json, path, "seconds", &r->progress.seconds));
+    FGSF_TRY(read_files(json, path, r));
     // They become fields of summary.csv.
     if (check_name("env", r->env, false) != FGSF_OK ||
         check_name("method", r->method, false) != FGSF_OK ||
@@ -187,8 +183,7 @@ static fgsf_status read_record(const cJSON *json, const char *path, fgsf_run_rec
     r->progress.steps = (int64_t)steps;
     r->progress.optimizer_steps = (int64_t)updates;
     // Keys that this run's version did not have yet keep the defaults.
-    status = fgsf_config_resolve(NULL, "clean", "fg-sfrql", &r->config);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_config_resolve(NULL, "clean", "fg-sfrql", &r->config));
     return read_config(json, path, &r->config);
 }
 
@@ -324,8 +319,7 @@ fgsf_status fgsf_run_finish(fgsf_run *run, fgsf_run_status status,
 // Compares the configuration of a run with `cfg`, except for the seed and the device.
 static fgsf_status compare_config(const char *directory, const fgsf_config *cfg) {
     fgsf_run_record old;
-    fgsf_status status = fgsf_run_read(directory, &old);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_run_read(directory, &old));
     const fgsf_key *key;
     for (size_t i = 0; (key = fgsf_config_key_at(cfg, i)); i++) {
         char a[FGSF_TEXT_SIZE], b[FGSF_TEXT_SIZE];
@@ -354,9 +348,7 @@ fgsf_status fgsf_run_check(const fgsf_run_id *id, const fgsf_config *cfg) {
         if (status == FGSF_OK) {
             status = fgsf_path_join(directory, "run.json", record, sizeof record);
         }
-        if (status == FGSF_OK && access(record, F_OK) == 0) {
-            status = compare_config(directory, cfg);
-        }
+        if (status == FGSF_OK && access(record, F_OK) == 0) status = compare_config(directory, cfg);
     }
     closedir(dir);
     return status;
@@ -394,14 +386,12 @@ fgsf_status fgsf_run_look(const fgsf_run_id *id, fgsf_run_found *found) {
     FGSF_REQUIRE(found);
     char directory[FGSF_PATH], path[FGSF_PATH];
     fgsf_run_record record;
-    fgsf_status status = fgsf_run_directory(id, directory, sizeof directory);
-    if (status == FGSF_OK) status = fgsf_path_join(directory, "run.json", path, sizeof path);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_run_directory(id, directory, sizeof directory));
+    FGSF_TRY(fgsf_path_join(directory, "run.json", path, sizeof path));
     *found = FGSF_FOUND_NOTHING;
     if (access(path, F_OK) != 0) return FGSF_OK;
     bool busy = is_locked(directory); // first: a run that ends in between is then read as finished
-    status = fgsf_run_read(directory, &record);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_run_read(directory, &record));
     bool finished = record.status == FGSF_RUN_DONE || record.status == FGSF_RUN_DIVERGED;
     *found = finished ? FGSF_FOUND_FINISHED : busy ? FGSF_FOUND_BUSY : FGSF_FOUND_UNFINISHED;
     return FGSF_OK;
@@ -412,8 +402,7 @@ static fgsf_status inspect(fgsf_run *run, const fgsf_run_id *id, const fgsf_conf
                            bool resume, fgsf_run_found *found) {
     char path[FGSF_PATH];
     fgsf_run_record *r = &run->record;
-    fgsf_status status = fgsf_run_path(run, "run.json", path, sizeof path);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_run_path(run, "run.json", path, sizeof path));
     if (access(path, F_OK) != 0) {
         *found = FGSF_FOUND_NOTHING;
         snprintf(r->env, sizeof r->env, "%s", id->env);
@@ -424,8 +413,7 @@ static fgsf_status inspect(fgsf_run *run, const fgsf_run_id *id, const fgsf_conf
         r->config.seed = id->seed;
         return write_record(run);
     }
-    status = fgsf_run_read(run->directory, r);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_run_read(run->directory, r));
     bool finished = r->status == FGSF_RUN_DONE || r->status == FGSF_RUN_DIVERGED;
     *found = finished ? FGSF_FOUND_FINISHED : FGSF_FOUND_UNFINISHED;
     if (finished) return FGSF_OK;

@@ -312,9 +312,7 @@ static fgsf_status walk(summary *s, const char *directory, int depth) {
     int n = scandir(directory, &entries, visible, versionsort);
     // Files beside the runs, and what another process removed since it was listed.
     if (n < 0 && (errno == ENOTDIR || errno == ENOENT) && depth > 0) return FGSF_OK;
-    if (n < 0) {
-        return fgsf_fail(FGSF_ERR_IO, "%s: cannot read: %s", directory, strerror(errno));
-    }
+    if (n < 0) return fgsf_fail(FGSF_ERR_IO, "%s: cannot read: %s", directory, strerror(errno));
     fgsf_status status = FGSF_OK;
     fgsf_io_remove_leftovers(directory);
     for (int i = 0; i < n; i++) {
@@ -325,9 +323,7 @@ static fgsf_status walk(summary *s, const char *directory, int depth) {
         if (status == FGSF_OK) status = fgsf_path_join(path, "run.json", record, sizeof record);
         if (status == FGSF_OK && depth < 2) status = walk(s, path, depth + 1);
         if (depth == 2) fgsf_io_remove_leftovers(path);
-        if (status == FGSF_OK && depth == 2 && access(record, F_OK) == 0) {
-            status = put_run(s, path);
-        }
+        if (status == FGSF_OK && depth == 2 && access(record, F_OK) == 0) status = put_run(s, path);
         free(entries[i]);
     }
     free(entries);

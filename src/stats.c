@@ -89,8 +89,7 @@ fgsf_status fgsf_stats_mean(const double *x, size_t n, double *out) {
 
 // Copies x sorted into a new buffer that the caller frees.
 static fgsf_status sorted_copy(const double *x, size_t n, double **out) {
-    fgsf_status status = check_values("x", x, n);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check_values("x", x, n));
     double *copy = alloc_doubles(n);
     if (!copy) return fail_memory();
     memcpy(copy, x, n * sizeof *copy);
@@ -121,9 +120,8 @@ fgsf_status fgsf_stats_quantile(const double *x, size_t n, double q, double *out
 }
 
 fgsf_status fgsf_stats_auc(const double *x, const double *y, size_t n, double *out) {
-    fgsf_status status = check_values("x", x, n);
-    if (status == FGSF_OK) status = check_values("y", y, n);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check_values("x", x, n));
+    FGSF_TRY(check_values("y", y, n));
     double area = 0.0;
     for (size_t i = 1; i < n; i++) {
         if (x[i] <= x[i - 1]) {
@@ -352,9 +350,8 @@ fgsf_status fgsf_stats_wilcoxon(const double *a, const double *b, size_t n,
     double largest = 0.0;
     size_t pairs = 0;
     for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs(a[i] - b[i]));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (fabs(a[i] - b[i]) > 1e-9 * largest) d[pairs++] = a[i] - b[i];
-    }
     status = signed_rank(d, pairs, &result);
     if (status == FGSF_OK) *out = result;
     free(d);

@@ -16,9 +16,7 @@ static bool is_sequential(const fgsf_config *cfg) {
 static fgsf_status create_envs(fgsf_trainer *t) {
     fgsf_env *first = NULL;
     fgsf_status status = fgsf_env_create(&t->cfg, &first);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     t->spec = *fgsf_env_get_spec(first);
     t->envs = calloc((size_t)t->spec.num_tasks, sizeof *t->envs);
     t->env_rng = calloc((size_t)t->spec.num_tasks, sizeof *t->env_rng);
@@ -30,9 +28,7 @@ static fgsf_status create_envs(fgsf_trainer *t) {
     for (int task = 0; task < t->spec.num_tasks && status == FGSF_OK; task++) {
         t->env_rng[task] =
             fgsf_rng_make((uint64_t)t->cfg.seed, FGSF_STREAM_ENV + 100u * (unsigned)task);
-        if (task > 0) {
-            status = fgsf_env_create(&t->cfg, &t->envs[task]);
-        }
+        if (task > 0) status = fgsf_env_create(&t->cfg, &t->envs[task]);
         if (status == FGSF_OK) status = fgsf_env_set_task(t->envs[task], task);
         if (status == FGSF_OK) status = fgsf_env_reset(t->envs[task], &t->env_rng[task]);
     }
@@ -57,9 +53,7 @@ static fgsf_status allocate(fgsf_trainer *t) {
         !t->phi || !t->phi_f64 || !t->raw || !t->raw_next) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a trainer of %d tasks", t->spec.num_tasks);
     }
-    for (size_t task = 0; task < tasks; task++) {
-        t->episodes[task].over = true;
-    }
+    for (size_t task = 0; task < tasks; task++) t->episodes[task].over = true;
     for (size_t task = 0; task < all; task++) {
         fgsf_env_task(t->envs[0], (int)task, t->weights + task * d, &t->tasks[task]);
     }
@@ -69,9 +63,7 @@ static fgsf_status allocate(fgsf_trainer *t) {
 static fgsf_status create_learner(fgsf_trainer *t) {
     fgsf_learner_params params;
     fgsf_status status = fgsf_config_learner(&t->cfg, &params);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     const fgsf_env_def *def = t->envs[0]->def;
     params.agent.num_tasks = t->spec.num_tasks;
     params.agent.num_heldout = t->spec.num_heldout;
@@ -104,13 +96,9 @@ static fgsf_status create_parts(fgsf_trainer *t) {
 fgsf_status fgsf_trainer_create(const fgsf_config *cfg, fgsf_trainer **out) {
     FGSF_REQUIRE(out);
     fgsf_status status = fgsf_config_validate(cfg);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     fgsf_trainer *t = calloc(1, sizeof *t);
-    if (!t) {
-        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a trainer");
-    }
+    if (!t) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a trainer");
     t->cfg = *cfg;
     status = create_parts(t);
     if (status != FGSF_OK) {
@@ -122,20 +110,14 @@ fgsf_status fgsf_trainer_create(const fgsf_config *cfg, fgsf_trainer **out) {
 }
 
 void fgsf_trainer_free(fgsf_trainer *t) {
-    if (!t) {
-        return;
-    }
+    if (!t) return;
     fgsf_learner_free(t->learner);
-    for (int task = 0; task < t->spec.num_tasks && t->envs; task++) {
-        fgsf_env_free(t->envs[task]);
-    }
+    for (int task = 0; task < t->spec.num_tasks && t->envs; task++) fgsf_env_free(t->envs[task]);
     fgsf_trainer_free_samples(t);
     fgsf_heldout_free(&t->heldout);
     void *arrays[] = {t->envs, t->env_rng, t->tasks, t->weights, t->episodes, t->accounts,
                       t->s,    t->s_next,  t->phi,   t->phi_f64, t->raw,      t->raw_next};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        free(arrays[i]);
-    }
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     free(t);
 }
 
@@ -152,12 +134,8 @@ fgsf_status fgsf_trainer_add_tasks(fgsf_trainer *t, int count) {
 // The task of the next step. Sequential: each in turn. Random: drawn per step or per episode.
 static int choose_task(fgsf_trainer *t) {
     const fgsf_config *cfg = &t->cfg;
-    if (is_sequential(cfg)) {
-        return (int)(t->step / cfg->train.steps_per_task);
-    }
-    if (cfg->tasks.warmup == FGSF_WARMUP_FIRST_TASK && t->step < cfg->learner.batch_size) {
-        return 0;
-    }
+    if (is_sequential(cfg)) return (int)(t->step / cfg->train.steps_per_task);
+    if (cfg->tasks.warmup == FGSF_WARMUP_FIRST_TASK && t->step < cfg->learner.batch_size) return 0;
     bool keep = cfg->tasks.schedule == FGSF_RANDOM_EPISODE && t->step > 0 &&
                 !t->episodes[t->cfg.tasks.isolate_state ? t->task : 0].over;
     return keep ? t->task : (int)fgsf_rng_below(&t->task_rng, (uint64_t)t->spec.num_tasks);
@@ -167,13 +145,9 @@ static fgsf_status enter_task(fgsf_trainer *t, int task) {
     bool new_task = is_sequential(&t->cfg) && (!t->started || task != t->task);
     t->started = true;
     t->task = task;
-    if (!new_task) {
-        return FGSF_OK;
-    }
+    if (!new_task) return FGSF_OK;
     t->episodes[t->cfg.tasks.isolate_state ? task : 0].over = true;
-    if (t->cfg.train.buffer_reset_on_task) {
-        fgsf_learner_forget(t->learner);
-    }
+    if (t->cfg.train.buffer_reset_on_task) fgsf_learner_forget(t->learner);
     return fgsf_trainer_add_tasks(t, task + 1);
 }
 
@@ -185,17 +159,13 @@ static fgsf_status begin_step(fgsf_trainer *t, fgsf_episode *episode) {
     fgsf_env *env = t->envs[t->task];
     if (episode->over) {
         fgsf_status status = fgsf_env_reset(env, &t->env_rng[t->task]);
-        if (status != FGSF_OK) {
-            return status;
-        }
+        if (status != FGSF_OK) return status;
         *episode = (fgsf_episode){0};
     } else if (!t->cfg.tasks.isolate_state) {
         return FGSF_OK; // go on from whatever state the last step ended in
     }
     fgsf_env_observe(env, t->s);
-    if (!t->cfg.tasks.isolate_state) {
-        fgsf_env_get_state(env, t->raw);
-    }
+    if (!t->cfg.tasks.isolate_state) fgsf_env_get_state(env, t->raw);
     return FGSF_OK;
 }
 
@@ -259,9 +229,7 @@ fgsf_status fgsf_trainer_step(fgsf_trainer *t) {
     if (status == FGSF_OK) {
         status = fgsf_env_step(t->envs[t->task], action, &t->env_rng[t->task], &result);
     }
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     fgsf_env_observe(t->envs[t->task], t->s_next);
     status = observe(t, action, &result);
     if (status == FGSF_OK) status = learn(t);
@@ -287,9 +255,7 @@ bool fgsf_trainer_done(const fgsf_trainer *t) {
 
 bool fgsf_trainer_log(fgsf_trainer *t, fgsf_log_row *row) {
     if (!t) return false;
-    if (!t->log_due) {
-        return false;
-    }
+    if (!t->log_due) return false;
     t->log_due = false;
     const fgsf_window *w = &t->window;
     const fgsf_account *account = &t->accounts[t->task];
@@ -361,9 +327,7 @@ fgsf_status fgsf_trainer_prefill(fgsf_trainer *t, int task, int64_t transitions)
         if (status == FGSF_OK) {
             status = fgsf_env_step(t->envs[task], action, &t->env_rng[task], &result);
         }
-        if (status != FGSF_OK) {
-            break;
-        }
+        if (status != FGSF_OK) break;
         fgsf_env_observe(t->envs[task], t->s_next);
         status = observe(t, action, &result);
         episode->over = result.terminal || ++episode->length >= t->cfg.train.horizon;

@@ -22,18 +22,15 @@ fgsf_status fgsf_trainer_check_endless(const fgsf_trainer *t, const fgsf_step_re
 // resumed run finds the same.
 static fgsf_status find_means(fgsf_trainer *t, fgsf_env *env) {
     fgsf_rng rng = fgsf_rng_make((uint64_t)t->cfg.seed, CENTRE_STREAM);
-    fgsf_status status = FGSF_OK;
-    for (int i = 0; i < CENTRE_STEPS && status == FGSF_OK; i++) {
+    for (int i = 0; i < CENTRE_STEPS; i++) {
         fgsf_step_result result = {0};
         int action = (int)fgsf_rng_below(&rng, (uint64_t)t->spec.num_actions);
-        if (i % t->cfg.train.horizon == 0) status = fgsf_env_reset(env, &rng);
-        if (status == FGSF_OK) status = fgsf_env_step(env, action, &rng, &result);
-        if (status == FGSF_OK) status = fgsf_trainer_check_endless(t, &result);
-        for (int k = 0; k < t->spec.num_features && status == FGSF_OK; k++) {
-            t->centre[k] += result.phi[k] / CENTRE_STEPS;
-        }
+        if (i % t->cfg.train.horizon == 0) FGSF_TRY(fgsf_env_reset(env, &rng));
+        FGSF_TRY(fgsf_env_step(env, action, &rng, &result));
+        FGSF_TRY(fgsf_trainer_check_endless(t, &result));
+        for (int k = 0; k < t->spec.num_features; k++) t->centre[k] += result.phi[k] / CENTRE_STEPS;
     }
-    return status;
+    return FGSF_OK;
 }
 
 static fgsf_status create_centre(fgsf_trainer *t) {
@@ -66,8 +63,7 @@ void fgsf_trainer_centre(const fgsf_trainer *t, int task, const double *phi, flo
 static fgsf_status create_fresh(fgsf_trainer *t) {
     fgsf_fresh *f = &t->fresh;
     size_t state = (size_t)t->spec.state_size;
-    fgsf_status status = fgsf_env_create(&t->cfg, &f->env);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_env_create(&t->cfg, &f->env));
     f->state = calloc(state, sizeof *f->state);
     f->raw = calloc((size_t)t->spec.raw_size, sizeof *f->raw);
     f->s_next = calloc(state, sizeof *f->s_next);
@@ -90,10 +86,9 @@ fgsf_status fgsf_trainer_draw_next(void *context, fgsf_rng *rng, fgsf_experience
     fgsf_step_result result;
     for (int i = 0; i < t->spec.state_size; i++) f->state[i] = out->s[i];
     f->env->def->decode(f->env, f->state, f->raw);
-    fgsf_status status = fgsf_env_set_task(f->env, out->task);
-    if (status == FGSF_OK) status = fgsf_env_set_state(f->env, f->raw, t->spec.raw_size);
-    if (status == FGSF_OK) status = fgsf_env_step(f->env, out->action, rng, &result);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_env_set_task(f->env, out->task));
+    FGSF_TRY(fgsf_env_set_state(f->env, f->raw, t->spec.raw_size));
+    FGSF_TRY(fgsf_env_step(f->env, out->action, rng, &result));
     fgsf_env_observe(f->env, f->s_next);
     out->s_next = f->s_next;
     out->phi = f->phi;
@@ -106,9 +101,9 @@ fgsf_status fgsf_trainer_draw_next(void *context, fgsf_rng *rng, fgsf_experience
 // ---- Both ---------------------------------------------------------------------------------------
 
 fgsf_status fgsf_trainer_create_samples(fgsf_trainer *t) {
-    fgsf_status status = t->cfg.env.centre_features ? create_centre(t) : FGSF_OK;
+    FGSF_TRY(t->cfg.env.centre_features ? create_centre(t) : FGSF_OK);
     bool fresh = t->cfg.learner.avg.source == FGSF_SAMPLES_FRESH;
-    return status == FGSF_OK && fresh ? create_fresh(t) : status;
+    return fresh ? create_fresh(t) : FGSF_OK;
 }
 
 void fgsf_trainer_free_samples(fgsf_trainer *t) {

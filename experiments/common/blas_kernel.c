@@ -20,9 +20,7 @@ static bool uses_avx2(const char *kernel) {
     static const char *const modern[] = {"Haswell", "Zen", "SkylakeX", "Cooperlake",
                                          "SapphireRapids"};
     for (size_t i = 0; i < sizeof modern / sizeof *modern; i++) {
-        if (strcasecmp(kernel, modern[i]) == 0) {
-            return true;
-        }
+        if (strcasecmp(kernel, modern[i]) == 0) return true;
     }
     return false;
 }
@@ -35,21 +33,15 @@ static const char *better_kernel(void) {
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
         return "SkylakeX";
     }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        return "Haswell";
-    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
 #endif
     return NULL;
 }
 
 void fgsf_driver_best_blas(char **argv) {
-    if (getenv(CHOICE) || getenv(GUARD) || uses_avx2(openblas_get_corename())) {
-        return;
-    }
+    if (getenv(CHOICE) || getenv(GUARD) || uses_avx2(openblas_get_corename())) return;
     const char *kernel = better_kernel();
-    if (!kernel || setenv(GUARD, "1", 1) != 0 || setenv(CHOICE, kernel, 1) != 0) {
-        return;
-    }
+    if (!kernel || setenv(GUARD, "1", 1) != 0 || setenv(CHOICE, kernel, 1) != 0) return;
     execv("/proc/self/exe", argv);
     unsetenv(CHOICE); // no second start: leave the environment as it was for our own children
     unsetenv(GUARD);

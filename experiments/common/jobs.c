@@ -186,9 +186,7 @@ static void pass_on(pool *p) {
     int wanted = fgsf_stop;
     if (wanted <= p->passed_on) return;
     p->passed_on = wanted;
-    for (int i = 0; i < p->running; i++) {
-        kill(-p->workers[i].pid, wanted == 1 ? SIGTERM : SIGKILL);
-    }
+    for (int i = 0; i < p->running; i++) kill(-p->workers[i].pid, wanted == 1 ? SIGTERM : SIGKILL);
     if (!p->options->quiet && wanted == 1) {
         fgsf_progress_say(&p->view, "stopping: running jobs save their state; again to kill them");
     }

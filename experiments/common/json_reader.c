@@ -111,9 +111,7 @@ static const char *skip_number(const char *p, const char *end) {
 // which would cut it short in C.
 static const char *skip_string(const char *p, const char *end) {
     for (p++; p < end && *p != '"'; p++) {
-        if ((unsigned char)*p < 0x20 || (end - p > 6 && strncmp(p, "\\u0000", 6) == 0)) {
-            return NULL;
-        }
+        if ((unsigned char)*p < 0x20 || (end - p > 6 && strncmp(p, "\\u0000", 6) == 0)) return NULL;
         p += *p == '\\';
     }
     return p < end ? p + 1 : NULL;
@@ -135,9 +133,7 @@ static const char *find_leniency(const char *text, const char *end) {
         } else {
             p++;
         }
-        if (!p) {
-            return token;
-        }
+        if (!p) return token;
     }
     return NULL;
 }
@@ -162,9 +158,7 @@ static void locate(json_reader *r, const char *text, const char *where) {
             frames[depth - 1].key = NULL;
         } else if (*p == '"') {
             const char *end = skip_string(p, where);
-            if (depth > 0 && !frames[depth - 1].key) {
-                frames[depth - 1].key = p;
-            }
+            if (depth > 0 && !frames[depth - 1].key) frames[depth - 1].key = p;
             p = end ? end - 1 : where - 1;
         }
     }
@@ -175,9 +169,7 @@ static void locate(json_reader *r, const char *text, const char *where) {
         } else if (key) {
             char name[48] = "";
             size_t length = 0;
-            while (key + 1 + length < where && key[1 + length] != '"' && length < 40) {
-                length++;
-            }
+            while (key + 1 + length < where && key[1 + length] != '"' && length < 40) length++;
             memcpy(name, key + 1, length);
             char safe[48];
             json_enter(r, printable(name, safe));
@@ -203,9 +195,7 @@ fgsf_status json_parse_text(const char *text, size_t length, cJSON **out) {
     if (!where) {
         root = cJSON_ParseWithLengthOpts(text, length, &where, false);
         const char *rest = where; // cJSON leaves it behind the value, or at the error
-        while (root && rest < text + length && strchr(" \t\n\r", *rest)) {
-            rest++;
-        }
+        while (root && rest < text + length && strchr(" \t\n\r", *rest)) rest++;
         if (root && rest == text + length) {
             *out = root;
             return FGSF_OK;

@@ -26,8 +26,7 @@ typedef struct view {
 static fgsf_status look(view *v, int task) {
     int policies, actions = v->env->spec.num_actions;
     fgsf_env_observe(v->env, v->state);
-    fgsf_status status = fgsf_agent_q(v->agent, task, NULL, v->state, v->q, &policies);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_agent_q(v->agent, task, NULL, v->state, v->q, &policies));
     v->choice = fgsf_gpi_choose(v->q, policies, actions, FGSF_TIE_FIRST, NULL);
     v->value = v->q[v->choice.policy * actions + v->choice.action];
     v->gap = fgsf_gpi_gap(v->q, policies, actions);
@@ -61,58 +60,53 @@ static fgsf_status map_task(view *v, int task) {
     const fgsf_four_rooms *model = fgsf_four_rooms_model(v->env);
     double w[FGSF_FOUR_ROOMS_MAX_OBJECTS + 1] = {0};
     v->env->def->task_weights(v->env, task, w);
-    fgsf_status status = fgsf_env_set_task(v->env, task);
-    for (int cell = 0; cell < model->num_cells && status == FGSF_OK; cell++) {
+    FGSF_TRY(fgsf_env_set_task(v->env, task));
+    for (int cell = 0; cell < model->num_cells; cell++) {
         memset(v->raw, 0, (size_t)v->env->spec.raw_size * sizeof(double));
         v->raw[0] = model->row[cell];
         v->raw[1] = model->col[cell];
-        status = fgsf_env_set_state(v->env, v->raw, v->env->spec.raw_size);
-        if (status == FGSF_OK) status = look(v, task);
-        if (status == FGSF_OK) status = map_cell(v, task, cell, w);
+        FGSF_TRY(fgsf_env_set_state(v->env, v->raw, v->env->spec.raw_size));
+        FGSF_TRY(look(v, task));
+        FGSF_TRY(map_cell(v, task, cell, w));
     }
-    return status;
+    return FGSF_OK;
 }
 
 static fgsf_status trace_episode(view *v, int task, int episode) {
     bool maze = strcmp(v->env->def->name, "point_maze") == 0; // its raw state: x y vx vy gx gy
     fgsf_rng rng = fgsf_rng_make(FGSF_EVAL_SEED + (unsigned)episode, FGSF_STREAM_EVAL);
-    fgsf_status status = fgsf_env_set_task(v->env, task);
-    if (status == FGSF_OK) status = fgsf_env_reset(v->env, &rng);
+    FGSF_TRY(fgsf_env_set_task(v->env, task));
+    FGSF_TRY(fgsf_env_reset(v->env, &rng));
     fgsf_step_result result = {0};
-    for (int t = 0; t <= HORIZON && status == FGSF_OK; t++) {
+    for (int t = 0; t <= HORIZON; t++) {
         double x, y;
         v->env->def->position(v->env, &x, &y);
         fgsf_env_get_state(v->env, v->raw);
-        status = maze ? fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g,%.6g,%.6g", task, episode, t, x, y,
+        FGSF_TRY(maze ? fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g,%.6g,%.6g", task, episode, t, x, y,
                                      v->raw[4], v->raw[5])
-                      : fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g,,", task, episode, t, x, y);
+                      : fgsf_csv_row(v->csv, "%d,%d,%d,%.6g,%.6g,,", task, episode, t, x, y));
         if (result.terminal) break;
-        if (status == FGSF_OK) status = look(v, task);
-        if (status == FGSF_OK) status = fgsf_env_step(v->env, v->choice.action, &rng, &result);
+        FGSF_TRY(look(v, task));
+        FGSF_TRY(fgsf_env_step(v->env, v->choice.action, &rng, &result));
     }
-    return status;
+    return FGSF_OK;
 }
 
 static fgsf_status write_tasks(view *v, bool map) {
-    fgsf_status status = FGSF_OK;
-    for (int task = 0; task < v->env->spec.num_tasks && status == FGSF_OK; task++) {
+    for (int task = 0; task < v->env->spec.num_tasks; task++) {
         if (fgsf_stop) return fgsf_fail(FGSF_STOPPED, "stopped during the pictures");
-        if (map) {
-            status = map_task(v, task);
-        }
-        for (int episode = 0; !map && episode < EPISODES && status == FGSF_OK; episode++) {
-            status = trace_episode(v, task, episode);
+        if (map) FGSF_TRY(map_task(v, task));
+        for (int episode = 0; !map && episode < EPISODES; episode++) {
+            FGSF_TRY(trace_episode(v, task, episode));
         }
     }
-    return status;
+    return FGSF_OK;
 }
 
 fgsf_status fgsf_pictures_write(fgsf_run *run, const fgsf_config *cfg, fgsf_agent *agent) {
     view v = {.agent = agent};
     fgsf_status status = fgsf_env_create(cfg, &v.env);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     bool map = fgsf_four_rooms_model(v.env) != NULL;
     const fgsf_env_spec *spec = &v.env->spec;
     v.state = malloc((size_t)spec->state_size * sizeof(float));

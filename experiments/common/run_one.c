@@ -49,11 +49,11 @@ static fgsf_run_progress progress_of(const session *s) {
 static fgsf_status checkpoint(session *s) {
     char path[4096];
     fgsf_run_progress progress = progress_of(s);
-    fgsf_status status = fgsf_csv_sync(s->train);
-    if (status == FGSF_OK && s->curve) status = fgsf_csv_sync(s->curve);
-    if (status == FGSF_OK) status = fgsf_run_update(s->run, &progress);
-    if (status == FGSF_OK) status = fgsf_run_path(s->run, "state.gguf", path, sizeof path);
-    return status == FGSF_OK ? fgsf_trainer_save(s->trainer, path) : status;
+    FGSF_TRY(fgsf_csv_sync(s->train));
+    if (s->curve) FGSF_TRY(fgsf_csv_sync(s->curve));
+    FGSF_TRY(fgsf_run_update(s->run, &progress));
+    FGSF_TRY(fgsf_run_path(s->run, "state.gguf", path, sizeof path));
+    return fgsf_trainer_save(s->trainer, path);
 }
 
 static fgsf_status write_row(fgsf_csv *csv, const fgsf_log_row *r) {
@@ -68,19 +68,17 @@ static fgsf_status begin(session *s) {
     char path[4096];
     struct stat info;
     int64_t last_step = -1;
-    fgsf_status status = fgsf_run_path(s->run, "state.gguf", path, sizeof path);
-    if (status == FGSF_OK && stat(path, &info) == 0) {
-        status = fgsf_trainer_load(s->trainer, path);
+    FGSF_TRY(fgsf_run_path(s->run, "state.gguf", path, sizeof path));
+    if (stat(path, &info) == 0) {
+        FGSF_TRY(fgsf_trainer_load(s->trainer, path));
         last_step = fgsf_trainer_progress(s->trainer).step;
     }
-    if (status == FGSF_OK) {
-        status = fgsf_csv_open(s->run, "train.csv", TRAIN_HEADER, last_step, &s->train);
-    }
-    if (status == FGSF_OK && s->cfg->eval.every > 0) {
-        status = fgsf_csv_open(s->run, "curve.csv", CURVE_HEADER, last_step, &s->curve);
+    FGSF_TRY(fgsf_csv_open(s->run, "train.csv", TRAIN_HEADER, last_step, &s->train));
+    if (s->cfg->eval.every > 0) {
+        FGSF_TRY(fgsf_csv_open(s->run, "curve.csv", CURVE_HEADER, last_step, &s->curve));
     }
     fgsf_run_progress progress = progress_of(s);
-    return status == FGSF_OK ? fgsf_run_update(s->run, &progress) : status;
+    return fgsf_run_update(s->run, &progress);
 }
 
 // Shows the mean return of the episodes since the last row, and the loss.
@@ -178,13 +176,12 @@ static fgsf_status evaluate(session *s) {
 
 static fgsf_status finish(session *s) {
     char path[4096];
-    fgsf_status status = fgsf_run_path(s->run, "policy.gguf", path, sizeof path);
-    if (status == FGSF_OK) status = fgsf_agent_save(fgsf_trainer_agent(s->trainer), s->cfg, path);
-    if (status == FGSF_OK) status = evaluate(s);
-    if (status == FGSF_OK)
-        status = fgsf_pictures_write(s->run, s->cfg, fgsf_trainer_agent(s->trainer));
+    FGSF_TRY(fgsf_run_path(s->run, "policy.gguf", path, sizeof path));
+    FGSF_TRY(fgsf_agent_save(fgsf_trainer_agent(s->trainer), s->cfg, path));
+    FGSF_TRY(evaluate(s));
+    FGSF_TRY(fgsf_pictures_write(s->run, s->cfg, fgsf_trainer_agent(s->trainer)));
     fgsf_run_progress progress = progress_of(s);
-    return status == FGSF_OK ? fgsf_run_finish(s->run, FGSF_RUN_DONE, &progress, "") : status;
+    return fgsf_run_finish(s->run, FGSF_RUN_DONE, &progress, "");
 }
 
 // Says what went wrong, and writes it into run.json of a run that began: diverged runs keep their
@@ -207,17 +204,17 @@ static int give_up(session *s, fgsf_status status) {
 // be trained leaves no directory behind.
 static fgsf_status open_run(session *s, const fgsf_run_id *id, bool resume) {
     fgsf_run_found found = FGSF_FOUND_NOTHING;
-    fgsf_status status = fgsf_run_look(id, &found);
+    FGSF_TRY(fgsf_run_look(id, &found));
     bool there = found == FGSF_FOUND_FINISHED || found == FGSF_FOUND_BUSY;
-    if (status == FGSF_OK && !there) {
-        status = fgsf_trainer_create(s->cfg, &s->trainer);
-        if (status == FGSF_OK) status = fgsf_run_open(id, s->cfg, resume, &found, &s->run);
+    if (!there) {
+        FGSF_TRY(fgsf_trainer_create(s->cfg, &s->trainer));
+        FGSF_TRY(fgsf_run_open(id, s->cfg, resume, &found, &s->run));
     }
-    if (status == FGSF_OK && !s->run) {
+    if (!s->run) {
         snprintf(s->shown->message, sizeof s->shown->message, "%s",
                  found == FGSF_FOUND_BUSY ? "another process is writing it" : "finished before");
     }
-    return status;
+    return FGSF_OK;
 }
 
 int fgsf_run_one(const fgsf_run_id *id, const fgsf_config *cfg, bool resume,

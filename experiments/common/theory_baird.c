@@ -215,9 +215,7 @@ static void seed_norms(const theory_problem *p, double *least, double *most) {
     *least = INFINITY, *most = 0.0;
     for (int seed = 0; seed < SEEDS; seed++) {
         double sum = 0.0;
-        for (int i = 0; i < WEIGHTS; i++) {
-            sum += pow(theory_get(p, seed * WEIGHTS + i, 0, 0), 2.0);
-        }
+        for (int i = 0; i < WEIGHTS; i++) sum += pow(theory_get(p, seed * WEIGHTS + i, 0, 0), 2.0);
         *least = fmin(*least, sqrt(sum));
         *most = fmax(*most, sqrt(sum));
     }

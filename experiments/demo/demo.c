@@ -37,9 +37,7 @@ EMSCRIPTEN_KEEPALIVE const char *demo_gradients(void) {
 
 static fgsf_status configure(char *settings, fgsf_config *cfg) {
     fgsf_status status = fgsf_envs_register();
-    if (status == FGSF_OK) {
-        status = fgsf_config_resolve("four_rooms", "clean", "fg-sfrql", cfg);
-    }
+    if (status == FGSF_OK) status = fgsf_config_resolve("four_rooms", "clean", "fg-sfrql", cfg);
     for (char *line = strtok(settings, "\n"); line && status == FGSF_OK;
          line = strtok(NULL, "\n")) {
         char *equals = strchr(line, '=');

@@ -43,5 +43,12 @@ FGSF_API const char *fgsf_last_error(void);
 // too) can write `return fgsf_fail(FGSF_ERR_INVALID, "env.slip: %g is not in [0,1]", slip);`.
 FGSF_API fgsf_status fgsf_fail(fgsf_status status, const char *format, ...) FGSF_PRINTF(2, 3);
 
+// Makes a call and, where it fails, returns its status from the function that this stands in.
+#define FGSF_TRY(call)                                                                             \
+    do {                                                                                           \
+        fgsf_status fgsf_try_status = (call);                                                      \
+        if (fgsf_try_status != FGSF_OK) return fgsf_try_status;                                    \
+    } while (0)
+
 FGSF_END_DECLS
 #endif
