@@ -52,9 +52,8 @@ static fgsf_status create(fgsf_archive **out) {
 fgsf_status fgsf_archive_create(fgsf_archive **out) {
     FGSF_REQUIRE(out);
     fgsf_archive *archive = NULL;
-    fgsf_status status = fgsf_memory_check(0, "an archive");
-    if (status == FGSF_OK) status = create(&archive);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_memory_check(0, "an archive"));
+    FGSF_TRY(create(&archive));
     archive->gguf = gguf_init_empty();
     gguf_set_val_str(archive->gguf, "general.architecture", "fgsf"); // what GGUF tools show
     gguf_set_val_u32(archive->gguf, FGSF_ARCHIVE_KEY, FGSF_ARCHIVE_VERSION);
@@ -116,9 +115,22 @@ void fgsf_archive_put_text(fgsf_archive *archive, const char *name, const char *
     if (may_put(archive, name, 2 * strlen(value))) gguf_set_val_str(archive->gguf, name, value);
 }
 
-static void put_array(fgsf_archive *archive, const char *name, enum ggml_type type,
-                      const void *data, size_t count) {
-    if (!may_put(archive, name, 0)) return;
+// The type of our arrays in ggml's words; none of them where there is no such type.
+static enum ggml_type array_type(fgsf_number type) {
+    static const enum ggml_type types[] = {[FGSF_F32] = GGML_TYPE_F32,
+                                           [FGSF_F64] = GGML_TYPE_F64,
+                                           [FGSF_I32] = GGML_TYPE_I32,
+                                           [FGSF_I64] = GGML_TYPE_I64};
+    return (unsigned)type <= FGSF_I64 ? types[type] : GGML_TYPE_COUNT;
+}
+
+void fgsf_archive_put(fgsf_archive *archive, const char *name, fgsf_number type, const void *data,
+                      size_t count) {
+    if (!(archive && name) || !may_put(archive, name, 0)) return;
+    if (array_type(type) == GGML_TYPE_COUNT) {
+        keep_error(archive, fgsf_fail(FGSF_ERR_INVALID, "archive: '%s' is of no type", name));
+        return;
+    }
     if (archive->num_arrays == archive->max_arrays) {
         size_t max = archive->max_arrays ? 2 * archive->max_arrays : 64;
         array *grown = realloc(archive->arrays, max * sizeof *grown);
@@ -129,36 +141,13 @@ static void put_array(fgsf_archive *archive, const char *name, enum ggml_type ty
         archive->arrays = grown;
         archive->max_arrays = max;
     }
-    size_t size = ggml_type_size(type);
-    struct ggml_tensor tensor = {.type = type, .ne = {(int64_t)count, 1, 1, 1}, .nb = {size}};
+    size_t size = ggml_type_size(array_type(type));
+    struct ggml_tensor tensor = {
+        .type = array_type(type), .ne = {(int64_t)count, 1, 1, 1}, .nb = {size}};
     for (int i = 1; i < GGML_MAX_DIMS; i++) tensor.nb[i] = size * count;
     ggml_set_name(&tensor, name);
     gguf_add_tensor(archive->gguf, &tensor);
     archive->arrays[archive->num_arrays++] = (array){.data = data, .size = size * count};
-}
-
-void fgsf_archive_put_f32(fgsf_archive *archive, const char *name, const float *data,
-                          size_t count) {
-    if (!(archive && name)) return;
-    put_array(archive, name, GGML_TYPE_F32, data, count);
-}
-
-void fgsf_archive_put_f64(fgsf_archive *archive, const char *name, const double *data,
-                          size_t count) {
-    if (!(archive && name)) return;
-    put_array(archive, name, GGML_TYPE_F64, data, count);
-}
-
-void fgsf_archive_put_i32(fgsf_archive *archive, const char *name, const int32_t *data,
-                          size_t count) {
-    if (!(archive && name)) return;
-    put_array(archive, name, GGML_TYPE_I32, data, count);
-}
-
-void fgsf_archive_put_i64(fgsf_archive *archive, const char *name, const int64_t *data,
-                          size_t count) {
-    if (!(archive && name)) return;
-    put_array(archive, name, GGML_TYPE_I64, data, count);
 }
 
 // Where a file has got to. Stdio joins small pieces and passes large ones through.
@@ -249,13 +238,10 @@ static fgsf_status read_file(const char *path, unsigned char **content, size_t *
 
 static fgsf_status parse_content(fgsf_archive *archive, size_t size) {
     struct gguf_init_params params = {.no_alloc = true};
-    fgsf_status status = fgsf_memory_check(2 * size, archive->path);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_memory_check(2 * size, archive->path));
     archive->gguf =
         gguf_init_from_buffer(archive->content, size - sizeof(fgsf_archive_footer), params);
-    if (!archive->gguf) {
-        return fgsf_fail(FGSF_ERR_FORMAT, "%s: ggml cannot read it", archive->path);
-    }
+    if (!archive->gguf) return fgsf_fail(FGSF_ERR_FORMAT, "%s: ggml cannot read it", archive->path);
     int64_t key = gguf_find_key(archive->gguf, FGSF_ARCHIVE_KEY);
     if (key < 0 || gguf_get_kv_type(archive->gguf, key) != GGUF_TYPE_UINT32) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: has no '%s'", archive->path, FGSF_ARCHIVE_KEY);
@@ -326,8 +312,10 @@ fgsf_status fgsf_archive_get_text(const fgsf_archive *archive, const char *name,
     return status;
 }
 
-static fgsf_status get_array(const fgsf_archive *archive, const char *name, enum ggml_type type,
+fgsf_status fgsf_archive_get(const fgsf_archive *archive, const char *name, fgsf_number number,
                              void *data, size_t count) {
+    FGSF_REQUIRE(archive && name && array_type(number) != GGML_TYPE_COUNT);
+    enum ggml_type type = array_type(number);
     if (!archive->content) {
         return fgsf_fail(FGSF_ERR_INVALID, "archive: '%s' is read before it is saved", name);
     }
@@ -347,30 +335,6 @@ static fgsf_status get_array(const fgsf_archive *archive, const char *name, enum
     size_t at = gguf_get_data_offset(archive->gguf) + gguf_get_tensor_offset(archive->gguf, id);
     memcpy(data, archive->content + at, size);
     return FGSF_OK;
-}
-
-fgsf_status fgsf_archive_get_f32(const fgsf_archive *archive, const char *name, float *data,
-                                 size_t count) {
-    FGSF_REQUIRE(archive);
-    return get_array(archive, name, GGML_TYPE_F32, data, count);
-}
-
-fgsf_status fgsf_archive_get_f64(const fgsf_archive *archive, const char *name, double *data,
-                                 size_t count) {
-    FGSF_REQUIRE(archive);
-    return get_array(archive, name, GGML_TYPE_F64, data, count);
-}
-
-fgsf_status fgsf_archive_get_i32(const fgsf_archive *archive, const char *name, int32_t *data,
-                                 size_t count) {
-    FGSF_REQUIRE(archive);
-    return get_array(archive, name, GGML_TYPE_I32, data, count);
-}
-
-fgsf_status fgsf_archive_get_i64(const fgsf_archive *archive, const char *name, int64_t *data,
-                                 size_t count) {
-    FGSF_REQUIRE(archive);
-    return get_array(archive, name, GGML_TYPE_I64, data, count);
 }
 
 int64_t fgsf_archive_count(const fgsf_archive *archive, const char *name) {

@@ -25,24 +25,9 @@ typedef struct archive_walk {
 static void walk_array(fgsf_walk *w, const char *name, fgsf_number type, void *data, size_t count) {
     archive_walk *a = (archive_walk *)w;
     if (!w->loading) {
-        switch (type) {
-        case FGSF_F32:
-            fgsf_archive_put_f32(a->out, name, data, count);
-            break;
-        case FGSF_F64:
-            fgsf_archive_put_f64(a->out, name, data, count);
-            break;
-        case FGSF_I32:
-            fgsf_archive_put_i32(a->out, name, data, count);
-            break;
-        case FGSF_I64:
-            fgsf_archive_put_i64(a->out, name, data, count);
-        }
+        fgsf_archive_put(a->out, name, type, data, count);
     } else if (w->status == FGSF_OK) {
-        w->status = type == FGSF_F32   ? fgsf_archive_get_f32(a->in, name, data, count)
-                    : type == FGSF_F64 ? fgsf_archive_get_f64(a->in, name, data, count)
-                    : type == FGSF_I32 ? fgsf_archive_get_i32(a->in, name, data, count)
-                                       : fgsf_archive_get_i64(a->in, name, data, count);
+        w->status = fgsf_archive_get(a->in, name, type, data, count);
     }
 }
 
@@ -89,22 +74,6 @@ fgsf_status fgsf_replay_load(fgsf_replay *replay, const fgsf_archive *archive, c
 
 // ---- Files and their configuration ----------------------------------------------------------------
 
-// Starts a file of one kind with a configuration in it. The text must live until it is written.
-static fgsf_status begin_file(const char *kind, const fgsf_config *cfg, const char *path,
-                              fgsf_archive **archive, char **json) {
-    fgsf_status status = fgsf_archive_create(archive);
-    *json = status == FGSF_OK ? fgsf_config_to_json(cfg) : NULL;
-    if (status == FGSF_OK && !*json) {
-        status = fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to save", path);
-    }
-    if (status == FGSF_OK) {
-        fgsf_archive_put_text(*archive, "version", fgsf_version());
-        fgsf_archive_put_text(*archive, "kind", kind);
-        fgsf_archive_put_text(*archive, "config", *json);
-    }
-    return status;
-}
-
 // Files are read by the minor version that wrote them. Those of 0.1 do not say theirs.
 static fgsf_status check_version(const fgsf_archive *archive, const char *path) {
     const char *version;
@@ -120,13 +89,13 @@ static fgsf_status check_version(const fgsf_archive *archive, const char *path) 
 static fgsf_status open_file(const char *path, const char *kind, fgsf_archive **archive,
                              const char **json) {
     const char *holds;
-    fgsf_status status = fgsf_archive_open(path, archive);
-    if (status == FGSF_OK) status = check_version(*archive, path);
-    if (status == FGSF_OK) status = fgsf_archive_get_text(*archive, "kind", &holds);
-    if (status == FGSF_OK && strcmp(holds, kind) != 0) {
+    FGSF_TRY(fgsf_archive_open(path, archive));
+    FGSF_TRY(check_version(*archive, path));
+    FGSF_TRY(fgsf_archive_get_text(*archive, "kind", &holds));
+    if (strcmp(holds, kind) != 0) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: holds a %s, not a %s", path, holds, kind);
     }
-    return status == FGSF_OK ? fgsf_archive_get_text(*archive, "config", json) : status;
+    return fgsf_archive_get_text(*archive, "config", json);
 }
 
 // The configuration in a file, which may be of an environment that is not registered.
@@ -157,6 +126,50 @@ static fgsf_status check_same_config(const fgsf_config *cfg, const char *json, c
     return status;
 }
 
+// Saves what is walked, or loads it. `buffer` has the room that the caller asked for.
+typedef void (*walk_function)(fgsf_walk *w, void *object, double *buffer);
+
+// Writes a file of one kind with a configuration in it.
+static fgsf_status save_file(const char *path, const char *kind, const fgsf_config *cfg,
+                             walk_function walk, const void *object, size_t room) {
+    fgsf_archive *archive = NULL;
+    char *json = fgsf_config_to_json(cfg); // lives until it is written, as what is walked
+    double *buffer = malloc((room + 1) * sizeof *buffer);
+    fgsf_status status = json && buffer ? fgsf_archive_create(&archive)
+                                        : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to save", path);
+    if (status == FGSF_OK) {
+        archive_walk w = make_walk(archive, NULL, path);
+        fgsf_archive_put_text(archive, "version", fgsf_version());
+        fgsf_archive_put_text(archive, "kind", kind);
+        fgsf_archive_put_text(archive, "config", json);
+        walk(&w.walk, (void *)object, buffer); // only read when saving
+        status = fgsf_archive_save(archive, path);
+    }
+    fgsf_archive_free(archive);
+    free(json);
+    free(buffer);
+    return status;
+}
+
+// Reads one that has the same configuration.
+static fgsf_status load_file(const char *path, const char *kind, const fgsf_config *cfg,
+                             walk_function walk, void *object, size_t room) {
+    fgsf_archive *archive = NULL;
+    const char *json = NULL;
+    double *buffer = malloc((room + 1) * sizeof *buffer);
+    fgsf_status status = buffer ? open_file(path, kind, &archive, &json)
+                                : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to load it", path);
+    if (status == FGSF_OK) status = check_same_config(cfg, json, path);
+    if (status == FGSF_OK) {
+        archive_walk w = make_walk(NULL, archive, path);
+        walk(&w.walk, object, buffer);
+        status = w.walk.status;
+    }
+    fgsf_archive_free(archive);
+    free(buffer);
+    return status;
+}
+
 // ---- Policies -------------------------------------------------------------------------------------
 
 // The sizes of the environment that a policy was made for.
@@ -180,30 +193,25 @@ static void walk_sizes(fgsf_walk *w, fgsf_agent_params *p) {
     }
 }
 
+static void save_policy(fgsf_walk *w, void *object, double *buffer) {
+    fgsf_agent *agent = object;
+    fgsf_agent_params sizes = agent->params;
+    int64_t policies = agent->seen;
+    (void)buffer;
+    walk_sizes(w, &sizes);
+    w->integer(w, "policies", &policies);
+    fgsf_agent_walk(agent, w);
+}
+
 fgsf_status fgsf_agent_save(const fgsf_agent *agent, const fgsf_config *cfg, const char *path) {
     FGSF_REQUIRE(agent);
-    fgsf_archive *archive = NULL;
     fgsf_config own;
-    char *json = NULL;
-    fgsf_status status = FGSF_OK;
     if (!cfg) {
         fgsf_learner_params params = fgsf_learner_default_params();
         params.agent = agent->params;
-        status = fgsf_config_from_learner(&params, &own);
+        FGSF_TRY(fgsf_config_from_learner(&params, &own));
     }
-    if (status == FGSF_OK) status = begin_file("policy", cfg ? cfg : &own, path, &archive, &json);
-    if (status == FGSF_OK) {
-        archive_walk w = make_walk(archive, NULL, path);
-        fgsf_agent_params sizes = agent->params;
-        walk_sizes(&w.walk, &sizes);
-        int64_t policies = agent->seen;
-        w.walk.integer(&w.walk, "policies", &policies);
-        fgsf_agent_walk((fgsf_agent *)agent, &w.walk); // only read when saving
-        status = fgsf_archive_save(archive, path);
-    }
-    fgsf_archive_free(archive);
-    free(json);
-    return status;
+    return save_file(path, "policy", cfg ? cfg : &own, save_policy, agent, 0);
 }
 
 // The members of an exact feature set come with the file, where the environment would give them.
@@ -213,9 +221,9 @@ static fgsf_status load_exact_members(const fgsf_archive *archive, fgsf_agent_pa
     if (p->representation != FGSF_XI || p->xi.kind != FGSF_XI_EXACT || count <= 0) return FGSF_OK;
     float *phi = malloc((size_t)count * sizeof *phi);
     *members = malloc((size_t)count * sizeof **members);
-    fgsf_status status = phi && *members
-                             ? fgsf_archive_get_f32(archive, "members.phi", phi, (size_t)count)
-                             : fgsf_fail(FGSF_ERR_MEMORY, "no memory for a feature set");
+    fgsf_status status =
+        phi && *members ? fgsf_archive_get(archive, "members.phi", FGSF_F32, phi, (size_t)count)
+                        : fgsf_fail(FGSF_ERR_MEMORY, "no memory for a feature set");
     for (int64_t i = 0; i < count && status == FGSF_OK; i++) (*members)[i] = phi[i];
     free(phi);
     p->xi.members = *members;
@@ -279,46 +287,27 @@ fgsf_status fgsf_agent_load(const char *path, const char *device, fgsf_config *c
 
 // ---- Learners -------------------------------------------------------------------------------------
 
+static void walk_learner(fgsf_walk *w, void *object, double *buffer) {
+    fgsf_learner *learner = object;
+    fgsf_agent_params sizes = learner->params.agent;
+    walk_sizes(w, &sizes);
+    fgsf_learner_walk(learner, w, buffer);
+}
+
 fgsf_status fgsf_learner_save(const fgsf_learner *learner, const char *path) {
     FGSF_REQUIRE(learner);
-    fgsf_archive *archive = NULL;
     fgsf_config cfg;
-    char *json = NULL;
-    double *buffer = malloc(fgsf_learner_buffer_size(learner) * sizeof *buffer);
-    fgsf_status status = buffer ? fgsf_config_from_learner(&learner->params, &cfg)
-                                : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to save", path);
-    if (status == FGSF_OK) status = begin_file("learner", &cfg, path, &archive, &json);
-    if (status == FGSF_OK) {
-        archive_walk w = make_walk(archive, NULL, path);
-        fgsf_agent_params sizes = learner->params.agent;
-        walk_sizes(&w.walk, &sizes);
-        fgsf_learner_walk((fgsf_learner *)learner, &w.walk, buffer); // only read when saving
-        status = fgsf_archive_save(archive, path);
-    }
-    fgsf_archive_free(archive);
-    free(json);
-    free(buffer);
-    return status;
+    FGSF_TRY(fgsf_config_from_learner(&learner->params, &cfg));
+    return save_file(path, "learner", &cfg, walk_learner, learner,
+                     fgsf_learner_buffer_size(learner));
 }
 
 fgsf_status fgsf_learner_load(fgsf_learner *learner, const char *path) {
     FGSF_REQUIRE(learner && path);
-    fgsf_archive *archive = NULL;
     fgsf_config cfg;
-    const char *json = NULL;
-    double *buffer = malloc(fgsf_learner_buffer_size(learner) * sizeof *buffer);
-    fgsf_status status = buffer ? open_file(path, "learner", &archive, &json)
-                                : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to load it", path);
-    if (status == FGSF_OK) status = fgsf_config_from_learner(&learner->params, &cfg);
-    if (status == FGSF_OK) status = check_same_config(&cfg, json, path);
-    if (status == FGSF_OK) {
-        archive_walk w = make_walk(NULL, archive, path);
-        fgsf_learner_walk(learner, &w.walk, buffer);
-        status = w.walk.status;
-    }
-    fgsf_archive_free(archive);
-    free(buffer);
-    return status;
+    FGSF_TRY(fgsf_config_from_learner(&learner->params, &cfg));
+    return load_file(path, "learner", &cfg, walk_learner, learner,
+                     fgsf_learner_buffer_size(learner));
 }
 
 // ---- Runs -----------------------------------------------------------------------------------------
@@ -368,7 +357,8 @@ static void walk_counters(fgsf_walk *w, fgsf_trainer *t) {
 }
 
 // `buffer` holds the reward models' numbers, then a state per environment.
-static void walk_trainer(fgsf_walk *w, fgsf_trainer *t, double *buffer) {
+static void walk_trainer(fgsf_walk *w, void *object, double *buffer) {
+    fgsf_trainer *t = object;
     double *states = buffer + fgsf_learner_buffer_size(t->learner);
     walk_counters(w, t);
     fgsf_learner_walk(t->learner, w, buffer);
@@ -377,27 +367,14 @@ static void walk_trainer(fgsf_walk *w, fgsf_trainer *t, double *buffer) {
     }
 }
 
-static double *allocate_buffer(const fgsf_trainer *t) {
+static size_t buffer_size(const fgsf_trainer *t) {
     size_t states = (size_t)t->spec.num_tasks * (size_t)t->spec.full_size;
-    return malloc((fgsf_learner_buffer_size(t->learner) + states) * sizeof(double));
+    return fgsf_learner_buffer_size(t->learner) + states;
 }
 
 fgsf_status fgsf_trainer_save(const fgsf_trainer *trainer, const char *path) {
     FGSF_REQUIRE(trainer);
-    fgsf_archive *archive = NULL;
-    char *json = NULL;
-    double *buffer = allocate_buffer(trainer);
-    fgsf_status status = buffer ? begin_file("state", &trainer->cfg, path, &archive, &json)
-                                : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to save", path);
-    if (status == FGSF_OK) {
-        archive_walk w = make_walk(archive, NULL, path);
-        walk_trainer(&w.walk, (fgsf_trainer *)trainer, buffer); // only read when saving
-        status = fgsf_archive_save(archive, path);
-    }
-    fgsf_archive_free(archive);
-    free(json);
-    free(buffer);
-    return status;
+    return save_file(path, "state", &trainer->cfg, walk_trainer, trainer, buffer_size(trainer));
 }
 
 static fgsf_status check_state(const fgsf_trainer *t, const char *path) {
@@ -409,25 +386,13 @@ static fgsf_status check_state(const fgsf_trainer *t, const char *path) {
     return FGSF_OK;
 }
 
-// Fills a trainer that was just created.
-static fgsf_status fill(fgsf_trainer *t, const fgsf_archive *archive, const char *path) {
-    double *buffer = allocate_buffer(t);
-    if (!buffer) return fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to load it", path);
-    archive_walk w = make_walk(NULL, archive, path);
-    walk_trainer(&w.walk, t, buffer);
-    free(buffer);
-    return w.walk.status == FGSF_OK ? check_state(t, path) : w.walk.status;
-}
-
 fgsf_status fgsf_trainer_load(fgsf_trainer *t, const char *path) {
     FGSF_REQUIRE(t && path);
-    fgsf_archive *archive = NULL;
     fgsf_trainer *loaded = NULL;
-    const char *json = NULL;
-    fgsf_status status = open_file(path, "state", &archive, &json);
-    if (status == FGSF_OK) status = check_same_config(&t->cfg, json, path);
-    if (status == FGSF_OK) status = fgsf_trainer_create(&t->cfg, &loaded);
-    if (status == FGSF_OK) status = fill(loaded, archive, path);
+    FGSF_TRY(fgsf_trainer_create(&t->cfg, &loaded));
+    fgsf_status status =
+        load_file(path, "state", &t->cfg, walk_trainer, loaded, buffer_size(loaded));
+    if (status == FGSF_OK) status = check_state(loaded, path);
     if (status == FGSF_OK) {
         fgsf_trainer old = *t;
         *t = *loaded;
@@ -435,6 +400,5 @@ fgsf_status fgsf_trainer_load(fgsf_trainer *t, const char *path) {
         t->learner->params.avg.context = t; // which draws fresh samples, has moved
     }
     fgsf_trainer_free(loaded);
-    fgsf_archive_free(archive);
     return status;
 }

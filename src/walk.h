@@ -7,10 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fgsf/replay.h"
 #include "fgsf/rng.h"
 #include "fgsf/status.h"
-
-typedef enum fgsf_number { FGSF_F32, FGSF_F64, FGSF_I32, FGSF_I64 } fgsf_number;
 
 // Each call saves what it is given under a name, or loads it. After the first failure, which stays
 // in `status`, loading does nothing. Arrays that are saved must live until the walk's owner is done.

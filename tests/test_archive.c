@@ -33,12 +33,12 @@ static void put_all(fgsf_archive *archive) {
     fgsf_archive_put_real(archive, "gamma", 0.95);
     fgsf_archive_put_text(archive, "config", "{\"a\": \"\xc3\xa9\\n\"}");
     fgsf_archive_put_text(archive, "empty", "");
-    fgsf_archive_put_f32(archive, "floats", FLOATS, 5);
-    fgsf_archive_put_f64(archive, "doubles", DOUBLES, 3);
-    fgsf_archive_put_i32(archive, "ints", INTS, 4);
-    fgsf_archive_put_i64(archive, "longs", LONGS, 2);
-    fgsf_archive_put_f32(archive, "nothing", NULL, 0);
-    fgsf_archive_put_i32(archive, "last", INTS, 1);
+    fgsf_archive_put(archive, "floats", FGSF_F32, FLOATS, 5);
+    fgsf_archive_put(archive, "doubles", FGSF_F64, DOUBLES, 3);
+    fgsf_archive_put(archive, "ints", FGSF_I32, INTS, 4);
+    fgsf_archive_put(archive, "longs", FGSF_I64, LONGS, 2);
+    fgsf_archive_put(archive, "nothing", FGSF_F32, NULL, 0);
+    fgsf_archive_put(archive, "last", FGSF_I32, INTS, 1);
 }
 
 static fgsf_status save_all(const char *to) {
@@ -84,15 +84,15 @@ TEST round_trip_is_exact(void) {
     ASSERT_STR_EQ("{\"a\": \"\xc3\xa9\\n\"}", text);
     ASSERT_EQ(FGSF_OK, fgsf_archive_get_text(a, "empty", &text));
     ASSERT_STR_EQ("", text);
-    ASSERT_EQ(FGSF_OK, fgsf_archive_get_f32(a, "floats", floats, 5));
+    ASSERT_EQ(FGSF_OK, fgsf_archive_get(a, "floats", FGSF_F32, floats, 5));
     ASSERT_MEM_EQ(FLOATS, floats, sizeof floats);
-    ASSERT_EQ(FGSF_OK, fgsf_archive_get_f64(a, "doubles", doubles, 3));
+    ASSERT_EQ(FGSF_OK, fgsf_archive_get(a, "doubles", FGSF_F64, doubles, 3));
     ASSERT_MEM_EQ(DOUBLES, doubles, sizeof doubles);
-    ASSERT_EQ(FGSF_OK, fgsf_archive_get_i32(a, "ints", ints, 4));
+    ASSERT_EQ(FGSF_OK, fgsf_archive_get(a, "ints", FGSF_I32, ints, 4));
     ASSERT_MEM_EQ(INTS, ints, sizeof ints);
-    ASSERT_EQ(FGSF_OK, fgsf_archive_get_i64(a, "longs", longs, 2));
+    ASSERT_EQ(FGSF_OK, fgsf_archive_get(a, "longs", FGSF_I64, longs, 2));
     ASSERT_MEM_EQ(LONGS, longs, sizeof longs);
-    ASSERT_EQ(FGSF_OK, fgsf_archive_get_f32(a, "nothing", NULL, 0));
+    ASSERT_EQ(FGSF_OK, fgsf_archive_get(a, "nothing", FGSF_F32, NULL, 0));
     ASSERT_EQ(0, fgsf_archive_count(a, "nothing"));
     ASSERT_EQ(5, fgsf_archive_count(a, "floats"));
     ASSERT_EQ(3, fgsf_archive_count(a, "doubles"));
@@ -114,11 +114,11 @@ TEST wrong_entries_are_named(void) {
         fgsf_status status;
         const char *entry;
     } wrong[] = {
-        {fgsf_archive_get_f32(a, "floats", floats, 6), "floats"},
-        {fgsf_archive_get_f32(a, "floats", floats, 4), "floats"},
-        {fgsf_archive_get_f32(a, "ints", floats, 4), "ints"},
-        {fgsf_archive_get_f32(a, "absent", floats, 4), "absent"},
-        {fgsf_archive_get_f32(a, "step", floats, 1), "step"},
+        {fgsf_archive_get(a, "floats", FGSF_F32, floats, 6), "floats"},
+        {fgsf_archive_get(a, "floats", FGSF_F32, floats, 4), "floats"},
+        {fgsf_archive_get(a, "ints", FGSF_F32, floats, 4), "ints"},
+        {fgsf_archive_get(a, "absent", FGSF_F32, floats, 4), "absent"},
+        {fgsf_archive_get(a, "step", FGSF_F32, floats, 1), "step"},
         {fgsf_archive_get_int(a, "gamma", &step), "gamma"},
         {fgsf_archive_get_int(a, "floats", &step), "floats"},
         {fgsf_archive_get_text(a, "step", &text), "step"},
@@ -141,7 +141,7 @@ TEST wrong_puts_are_reported_by_save(void) {
         fgsf_archive *a = NULL;
         ASSERT_EQ(FGSF_OK, fgsf_archive_create(&a));
         put_all(a);
-        fgsf_archive_put_f32(a, names[i], FLOATS, 1);
+        fgsf_archive_put(a, names[i], FGSF_F32, FLOATS, 1);
         fgsf_archive_put_int(a, "later", 1);
         ASSERT_EQ(FGSF_ERR_INVALID, fgsf_archive_save(a, other));
         ASSERT(strstr(fgsf_last_error(), names[i]));
@@ -151,7 +151,7 @@ TEST wrong_puts_are_reported_by_save(void) {
     fgsf_archive *a = NULL;
     ASSERT_EQ(FGSF_OK, fgsf_archive_create(&a));
     longest[63] = '\0'; // as long as a name may be
-    fgsf_archive_put_f32(a, longest, FLOATS, 4);
+    fgsf_archive_put(a, longest, FGSF_F32, FLOATS, 4);
     ASSERT_EQ(FGSF_OK, fgsf_archive_save(a, other));
     fgsf_archive_free(a);
     ASSERT_EQ(FGSF_OK, fgsf_archive_open(other, &a));
@@ -308,7 +308,7 @@ static int save_with_limit(rlim_t limit) {
     float *data = calloc(N, sizeof *data);
     fgsf_archive *a = NULL;
     if (!data || fgsf_archive_create(&a) != FGSF_OK) _exit(2);
-    fgsf_archive_put_f32(a, "data", data, N);
+    fgsf_archive_put(a, "data", FGSF_F32, data, N);
     fgsf_status status = fgsf_archive_save(a, path);
     bool named = strstr(fgsf_last_error(), path) && strstr(fgsf_last_error(), strerror(EFBIG));
     fgsf_archive_free(a);
@@ -398,12 +398,12 @@ TEST large_archives_move_each_byte_once(void) {
     fgsf_archive *a = NULL;
     ASSERT(count_io(&from));
     ASSERT_OK(fgsf_archive_create(&a));
-    fgsf_archive_put_f32(a, "data", data, n);
+    fgsf_archive_put(a, "data", FGSF_F32, data, n);
     ASSERT_OK(fgsf_archive_save(a, path));
     fgsf_archive_free(a);
     ASSERT(count_io(&saved));
     ASSERT_OK(fgsf_archive_open(path, &a));
-    ASSERT_OK(fgsf_archive_get_f32(a, "data", back, n));
+    ASSERT_OK(fgsf_archive_get(a, "data", FGSF_F32, back, n));
     ASSERT(count_io(&loaded));
     fgsf_archive_free(a);
     ASSERT_MEM_EQ(data, back, n * sizeof *data);

@@ -2,12 +2,12 @@
 //
 //     fgsf_archive_create(&archive);
 //     fgsf_archive_put_int(archive, "step", 1000);
-//     fgsf_archive_put_f32(archive, "policy.0.parameters", data, size);   // not copied
+//     fgsf_archive_put(archive, "policy.0.parameters", FGSF_F32, data, size);   // not copied
 //     fgsf_archive_save(archive, "state.gguf");            // write, sync, rename
 //     fgsf_archive_free(archive);
 //
 //     fgsf_archive_open("state.gguf", &archive);           // whole file checked first
-//     fgsf_archive_get_f32(archive, "policy.0.parameters", data, size);
+//     fgsf_archive_get(archive, "policy.0.parameters", FGSF_F32, data, size);
 //
 // A file carries the schema and version it was written with and ends in a checksum over everything
 // before it. A file that is truncated, altered or not ours is an error that names the file; nothing in it
@@ -32,14 +32,8 @@ FGSF_API fgsf_status fgsf_archive_create(fgsf_archive **out);
 FGSF_API void fgsf_archive_put_int(fgsf_archive *archive, const char *name, int64_t value);
 FGSF_API void fgsf_archive_put_real(fgsf_archive *archive, const char *name, double value);
 FGSF_API void fgsf_archive_put_text(fgsf_archive *archive, const char *name, const char *value);
-FGSF_API void fgsf_archive_put_f32(fgsf_archive *archive, const char *name, const float *data,
-                                   size_t count);
-FGSF_API void fgsf_archive_put_f64(fgsf_archive *archive, const char *name, const double *data,
-                                   size_t count);
-FGSF_API void fgsf_archive_put_i32(fgsf_archive *archive, const char *name, const int32_t *data,
-                                   size_t count);
-FGSF_API void fgsf_archive_put_i64(fgsf_archive *archive, const char *name, const int64_t *data,
-                                   size_t count);
+FGSF_API void fgsf_archive_put(fgsf_archive *archive, const char *name, fgsf_number type,
+                               const void *data, size_t count);
 FGSF_API fgsf_status fgsf_archive_save(fgsf_archive *archive, const char *path);
 
 // Reading. A missing name, another type or another count is an error that names file and entry.
@@ -50,14 +44,8 @@ FGSF_API fgsf_status fgsf_archive_get_real(const fgsf_archive *archive, const ch
                                            double *value);
 FGSF_API fgsf_status fgsf_archive_get_text(const fgsf_archive *archive, const char *name,
                                            const char **value);
-FGSF_API fgsf_status fgsf_archive_get_f32(const fgsf_archive *archive, const char *name,
-                                          float *data, size_t count);
-FGSF_API fgsf_status fgsf_archive_get_f64(const fgsf_archive *archive, const char *name,
-                                          double *data, size_t count);
-FGSF_API fgsf_status fgsf_archive_get_i32(const fgsf_archive *archive, const char *name,
-                                          int32_t *data, size_t count);
-FGSF_API fgsf_status fgsf_archive_get_i64(const fgsf_archive *archive, const char *name,
-                                          int64_t *data, size_t count);
+FGSF_API fgsf_status fgsf_archive_get(const fgsf_archive *archive, const char *name,
+                                      fgsf_number type, void *data, size_t count);
 // Returns the number of elements of an array, or -1 when there is none of that name.
 FGSF_API int64_t fgsf_archive_count(const fgsf_archive *archive, const char *name);
 

@@ -42,6 +42,9 @@ typedef struct fgsf_replay_params {
 
 typedef struct fgsf_replay fgsf_replay;
 
+// What an array of a replay, and of everything else that is saved, holds.
+typedef enum fgsf_number { FGSF_F32, FGSF_F64, FGSF_I32, FGSF_I64 } fgsf_number;
+
 // Reserves address space for the whole ring; memory is taken as transitions come in.
 FGSF_API fgsf_status fgsf_replay_create(const fgsf_replay_params *params, fgsf_replay **out);
 FGSF_API void fgsf_replay_free(fgsf_replay *replay);

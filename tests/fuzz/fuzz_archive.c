@@ -34,10 +34,10 @@ static void read_entries(const fgsf_archive *archive) {
         }
         if (count < 0 || count > 1 << 16) continue;
         size_t n = (size_t)count;
-        fgsf_archive_get_f32(archive, names[i], (float *)room, n);
-        fgsf_archive_get_f64(archive, names[i], room, n);
-        fgsf_archive_get_i32(archive, names[i], (int32_t *)room, n);
-        fgsf_archive_get_i64(archive, names[i], (int64_t *)room, n);
+        fgsf_archive_get(archive, names[i], FGSF_F32, room, n);
+        fgsf_archive_get(archive, names[i], FGSF_F64, room, n);
+        fgsf_archive_get(archive, names[i], FGSF_I32, room, n);
+        fgsf_archive_get(archive, names[i], FGSF_I64, room, n);
     }
 }
 

@@ -19,8 +19,7 @@ BEGIN {
               "fgsf_bellman_run.loss fgsf_feature_set_restore.members fgsf_evaluate_fit.reward", list, " ")
     for (i = 1; i <= n; i++) optional[list[i]] = 1
     # Counts of what the caller's own array holds: nobody else can check a huge one.
-    n = split("fgsf_archive_put_f32.count fgsf_archive_put_f64.count fgsf_archive_put_i32.count " \
-              "fgsf_archive_put_i64.count fgsf_replay_sample.n fgsf_replay_matching.n " \
+    n = split("fgsf_archive_put.count fgsf_replay_sample.n fgsf_replay_matching.n " \
               "fgsf_stats_mean.n fgsf_stats_iqm.n fgsf_stats_quantile.n fgsf_stats_auc.n " \
               "fgsf_stats_profile.n fgsf_stats_wilcoxon.n fgsf_gpi_choose.num_policies " \
               "fgsf_gpi_choose.num_actions fgsf_gpi_maximisers.num_policies " \
@@ -40,7 +39,7 @@ function good(type, name) {
     if (type ~ /\*\*$/) { sub(/ ?\*\*$/, "", type); sub(/^const /, "", type); return "(void *)&slot" }
     if (type ~ /\*$/) {
         sub(/^const /, "", type); sub(/ ?\*$/, "", type)
-        if (type ~ /^(char|float|double|int|int32_t|int64_t|size_t)$/) return "(void *)buffer"
+        if (type ~ /^(void|char|float|double|int|int32_t|int64_t|size_t)$/) return "(void *)buffer"
         sub(/^fgsf_/, "", type)
         return "GOOD_" type
     }
