@@ -141,8 +141,7 @@ static bool all_finite(const float *v, size_t size) {
 static fgsf_status solve(machine *m, const oracle_problem *p, answer *out) {
     size_t size = fgsf_network_flat_size(&p->bellman.shape);
     for (int i = 0; i < p->num_batches; i++) {
-        FGSF_TRY(
-            fgsf_bellman_run(m->bellman, &p->batches[i].batch, m->net, m->other, &out->loss[i]));
+        FGSF_TRY(fgsf_bellman_run(m->bellman, &p->batches[i], m->net, m->other, &out->loss[i]));
         const float *gradient = fgsf_bellman_gradient(m->bellman);
         out->grad_norm[i] = norm_of(gradient, size);
         if (!isfinite(out->loss[i]) || !isfinite(out->grad_norm[i])) {

@@ -9,51 +9,6 @@
 
 // ---- Messages ------------------------------------------------------------------------------------
 
-static size_t enter(json_reader *r, const char *format, ...) {
-    size_t mark = r->length;
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(r->path + mark, sizeof r->path - mark, format, args);
-    va_end(args);
-    r->length = n > 0 && mark + (size_t)n < sizeof r->path ? mark + (size_t)n : mark;
-    return mark;
-}
-
-size_t json_enter(json_reader *r, const char *key) {
-    return enter(r, "%s%s", r->length ? "." : "", key);
-}
-
-size_t json_enter_item(json_reader *r, size_t index) {
-    return enter(r, "[%zu]", index);
-}
-
-void json_leave(json_reader *r, size_t mark) {
-    r->path[r->length = mark] = '\0';
-}
-
-static void refuse(json_reader *r, const char *format, va_list args) {
-    char message[512];
-    if (r->status != FGSF_OK) return;
-    vsnprintf(message, sizeof message, format, args);
-    r->status = fgsf_fail(FGSF_ERR_FORMAT, "%s%s%s", r->path, r->length ? ": " : "", message);
-}
-
-void json_refuse(json_reader *r, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    refuse(r, format, args);
-    va_end(args);
-}
-
-void json_refuse_field(json_reader *r, const char *key, const char *format, ...) {
-    size_t mark = json_enter(r, key);
-    va_list args;
-    va_start(args, format);
-    refuse(r, format, args);
-    va_end(args);
-    json_leave(r, mark);
-}
-
 // Returns `text` shortened and without anything that would break a line.
 static const char *printable(const char *text, char buffer[48]) {
     size_t n = 0;
@@ -65,6 +20,46 @@ static const char *printable(const char *text, char buffer[48]) {
     return buffer;
 }
 
+// The way to a value: "batches[0].a_next[3]". Steps that do not fit are left out.
+typedef struct path {
+    char text[160];
+    size_t length;
+} path;
+
+static void enter(path *p, const char *key, size_t index) {
+    char step[80], name[48];
+    int n = key ? snprintf(step, sizeof step, "%s%s", p->length ? "." : "", printable(key, name))
+                : snprintf(step, sizeof step, "[%zu]", index);
+    if (p->length + (size_t)n >= sizeof p->text) return;
+    memcpy(p->text + p->length, step, (size_t)n + 1);
+    p->length += (size_t)n;
+}
+
+// Looks for `wanted` at `node` and below; `p` is then the way to it.
+static bool find_path(const cJSON *node, const cJSON *wanted, path *p) {
+    size_t mark = p->length, index = 0;
+    if (node == wanted) return true;
+    for (const cJSON *item = node->child; item; item = item->next, index++) {
+        enter(p, item->string, index);
+        if (find_path(item, wanted, p)) return true;
+        p->text[p->length = mark] = '\0';
+    }
+    return false;
+}
+
+void json_refuse(json_reader *r, const cJSON *node, const char *key, const char *format, ...) {
+    char message[512];
+    path p = {0};
+    va_list args;
+    if (r->status != FGSF_OK) return;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    find_path(r->root, node, &p);
+    if (key) enter(&p, key, 0);
+    r->status = fgsf_fail(FGSF_ERR_FORMAT, "%s%s%s", p.text, p.length ? ": " : "", message);
+}
+
 // Whether `node` is of the type that `is` asks for; refuses it where not.
 static bool expect(json_reader *r, const cJSON *node, cJSON_bool (*is)(const cJSON *),
                    const char *expected) {
@@ -74,12 +69,10 @@ static bool expect(json_reader *r, const cJSON *node, cJSON_bool (*is)(const cJS
     } types[] = {{cJSON_IsNumber, "a number"}, {cJSON_IsString, "a string"},
                  {cJSON_IsArray, "an array"},  {cJSON_IsObject, "an object"},
                  {cJSON_IsBool, "a boolean"},  {cJSON_IsNull, "null"}};
-    if (!node) {
-        json_refuse(r, "missing");
-    } else if (!is(node)) {
+    if (r->status == FGSF_OK && !is(node)) {
         size_t i = 0;
         while (i < sizeof types / sizeof *types - 1 && !types[i].is(node)) i++;
-        json_refuse(r, "is %s, expected %s", types[i].name, expected);
+        json_refuse(r, node, NULL, "is %s, expected %s", types[i].name, expected);
     }
     return r->status == FGSF_OK;
 }
@@ -139,54 +132,49 @@ static const char *find_leniency(const char *text, const char *end) {
 }
 
 // Finds which field the text is in at `where`, as far as brackets and keys tell.
-static void locate(json_reader *r, const char *text, const char *where) {
+static void locate(path *p, const char *text, const char *where) {
     struct {
         bool array;
         size_t index;
         const char *key; // its opening quote
     } frames[8] = {0};
     size_t depth = 0, deepest = sizeof frames / sizeof *frames;
-    for (const char *p = text; p < where && depth < deepest; p++) {
-        if (*p == '[' || *p == '{') {
-            frames[depth].array = *p == '[';
+    for (const char *c = text; c < where && depth < deepest; c++) {
+        if (*c == '[' || *c == '{') {
+            frames[depth].array = *c == '[';
             frames[depth].index = 0;
             frames[depth++].key = NULL;
-        } else if ((*p == ']' || *p == '}') && depth > 0) {
+        } else if ((*c == ']' || *c == '}') && depth > 0) {
             depth--;
-        } else if (*p == ',' && depth > 0) {
+        } else if (*c == ',' && depth > 0) {
             frames[depth - 1].index++;
             frames[depth - 1].key = NULL;
-        } else if (*p == '"') {
-            const char *end = skip_string(p, where);
-            if (depth > 0 && !frames[depth - 1].key) frames[depth - 1].key = p;
-            p = end ? end - 1 : where - 1;
+        } else if (*c == '"') {
+            const char *end = skip_string(c, where);
+            if (depth > 0 && !frames[depth - 1].key) frames[depth - 1].key = c;
+            c = end ? end - 1 : where - 1;
         }
     }
     for (size_t i = 0; i < depth; i++) {
         const char *key = frames[i].key;
-        if (frames[i].array) {
-            json_enter_item(r, frames[i].index);
-        } else if (key) {
-            char name[48] = "";
-            size_t length = 0;
-            while (key + 1 + length < where && key[1 + length] != '"' && length < 40) length++;
-            memcpy(name, key + 1, length);
-            char safe[48];
-            json_enter(r, printable(name, safe));
+        char name[48] = "";
+        for (size_t n = 1; key && n < 42 && key + n < where && key[n] != '"'; n++) {
+            name[n - 1] = key[n];
         }
+        if (frames[i].array || key) enter(p, frames[i].array ? NULL : name, frames[i].index);
     }
 }
 
 static fgsf_status refuse_text(const char *text, const char *where) {
-    json_reader r = {0};
+    path p = {0};
     int line = 1, column = 1;
-    for (const char *p = text; p < where; p++) {
-        column = *p == '\n' ? 1 : column + 1;
-        line += *p == '\n';
+    for (const char *c = text; c < where; c++) {
+        column = *c == '\n' ? 1 : column + 1;
+        line += *c == '\n';
     }
-    locate(&r, text, where);
-    json_refuse(&r, "not valid JSON at line %d, column %d", line, column);
-    return r.status;
+    locate(&p, text, where);
+    return fgsf_fail(FGSF_ERR_FORMAT, "%s%snot valid JSON at line %d, column %d", p.text,
+                     p.length ? ": " : "", line, column);
 }
 
 fgsf_status json_parse_text(const char *text, size_t length, cJSON **out) {
@@ -212,80 +200,74 @@ const cJSON *json_find(const cJSON *object, const char *key) {
     return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
+const cJSON *json_need(json_reader *r, const cJSON *object, const char *key,
+                       cJSON_bool (*is)(const cJSON *), const char *expected) {
+    const cJSON *node = json_find(object, key);
+    if (!node) json_refuse(r, object, key, "missing");
+    return node && expect(r, node, is, expected) ? node : NULL;
+}
+
 void json_check_keys(json_reader *r, const cJSON *object, const char *const *known) {
     if (!expect(r, object, cJSON_IsObject, "an object")) return;
     unsigned seen = 0;
     for (const cJSON *item = object->child; item; item = item->next) {
-        char name[48];
         int i = 0;
         while (known[i] && strcmp(known[i], item->string) != 0) i++;
-        if (!known[i] || seen & 1u << i) {
-            json_refuse_field(r, printable(item->string, name),
-                              known[i] ? "given twice" : "unknown field");
-        }
-        if (known[i]) seen |= 1u << i;
+        if (!known[i]) json_refuse(r, item, NULL, "unknown field");
+        if (seen & 1u << i) json_refuse(r, item, NULL, "given twice");
+        seen |= 1u << i;
     }
 }
 
 void json_real(json_reader *r, const cJSON *object, const char *key, double min, double max,
                bool open, double *out) {
-    size_t mark = json_enter(r, key);
-    const cJSON *node = json_find(object, key);
-    if (expect(r, node, cJSON_IsNumber, "a number")) {
-        double value = node->valuedouble;
-        if (!isfinite(value)) {
-            json_refuse(r, "is not a finite number");
-        } else if (!(value <= max && (open ? value > min : value >= min))) {
-            json_refuse(r, "%.9g is not in %c%.9g, %.9g]", value, open ? '(' : '[', min, max);
-        } else {
-            *out = value;
-        }
+    const cJSON *node = json_need(r, object, key, cJSON_IsNumber, "a number");
+    double value = node ? node->valuedouble : NAN;
+    if (node && !isfinite(value)) {
+        json_refuse(r, node, NULL, "is not a finite number");
+    } else if (node && !(value <= max && (open ? value > min : value >= min))) {
+        json_refuse(r, node, NULL, "%.9g is not in %c%.9g, %.9g]", value, open ? '(' : '[', min,
+                    max);
+    } else if (node) {
+        *out = value;
     }
-    json_leave(r, mark);
 }
 
 int json_to_integer(json_reader *r, const cJSON *node, double min, double end) {
     if (!expect(r, node, cJSON_IsNumber, "an integer")) return 0;
     double value = node->valuedouble;
     if (!isfinite(value) || value != floor(value)) {
-        json_refuse(r, "%.9g is not an integer", value);
+        json_refuse(r, node, NULL, "%.9g is not an integer", value);
     } else if (!(value >= min && value < end)) {
-        json_refuse(r, "%.12g is not in [%.12g, %.12g)", value, min, end);
+        json_refuse(r, node, NULL, "%.12g is not in [%.12g, %.12g)", value, min, end);
     }
     return r->status == FGSF_OK ? (int)value : 0;
 }
 
 int json_integer(json_reader *r, const cJSON *object, const char *key, double min, double end) {
-    size_t mark = json_enter(r, key);
-    int value = json_to_integer(r, json_find(object, key), min, end);
-    json_leave(r, mark);
-    return value;
+    const cJSON *node = json_need(r, object, key, cJSON_IsNumber, "an integer");
+    return node ? json_to_integer(r, node, min, end) : 0;
 }
 
 int json_choice(json_reader *r, const cJSON *object, const char *key, const char *const *choices) {
-    size_t mark = json_enter(r, key);
-    const cJSON *node = json_find(object, key);
+    const cJSON *node = json_need(r, object, key, cJSON_IsString, "a string");
+    char given[48], list[96] = "";
     int found = 0;
-    if (expect(r, node, cJSON_IsString, "a string")) {
-        char given[48], list[96] = "";
-        while (choices[found] && strcmp(choices[found], node->valuestring) != 0) {
-            size_t used = strlen(list);
-            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", choices[found++]);
-        }
-        if (!choices[found]) {
-            json_refuse(r, "'%s' is not one of %s", printable(node->valuestring, given), list);
-        }
+    while (node && choices[found] && strcmp(choices[found], node->valuestring) != 0) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", choices[found++]);
     }
-    json_leave(r, mark);
+    if (node && !choices[found]) {
+        json_refuse(r, node, NULL, "'%s' is not one of %s", printable(node->valuestring, given),
+                    list);
+    }
     return found;
 }
 
 const cJSON *json_array(json_reader *r, const cJSON *object, const char *key, size_t *count) {
-    json_enter(r, key);
-    const cJSON *node = json_find(object, key);
+    const cJSON *node = json_need(r, object, key, cJSON_IsArray, "an array");
     *count = 0;
-    if (!expect(r, node, cJSON_IsArray, "an array")) return NULL;
-    for (const cJSON *item = node->child; item; item = item->next) ++*count;
+    for (const cJSON *item = node ? node->child : NULL; item; item = item->next) ++*count;
     return node;
 }
 
@@ -293,20 +275,17 @@ void json_floats(json_reader *r, const cJSON *array, size_t count, float *out) {
     if (!expect(r, array, cJSON_IsArray, "an array")) return;
     size_t i = 0;
     for (const cJSON *item = array->child; item && r->status == FGSF_OK; item = item->next, i++) {
-        if (out && i == count) {
-            json_refuse(r, "has more than the %zu numbers expected", count);
-        } else if (out) {
-            size_t mark = json_enter_item(r, i);
-            if (expect(r, item, cJSON_IsNumber, "a number")) {
-                out[i] = (float)item->valuedouble;
-                if (!isfinite(out[i])) {
-                    json_refuse(r, "%.9g is not a finite float", item->valuedouble);
-                }
+        if (!out) continue;
+        if (i == count) {
+            json_refuse(r, array, NULL, "has more than the %zu numbers expected", count);
+        } else if (expect(r, item, cJSON_IsNumber, "a number")) {
+            out[i] = (float)item->valuedouble;
+            if (!isfinite(out[i])) {
+                json_refuse(r, item, NULL, "%.9g is not a finite float", item->valuedouble);
             }
-            json_leave(r, mark);
         }
     }
-    if (i != count) json_refuse(r, "has %zu numbers, expected %zu", i, count);
+    if (i != count) json_refuse(r, array, NULL, "has %zu numbers, expected %zu", i, count);
 }
 
 void *json_allocate(json_reader *r, size_t count, size_t size) {
@@ -319,36 +298,33 @@ void *json_allocate(json_reader *r, size_t count, size_t size) {
 
 float *json_matrix(json_reader *r, const cJSON *object, const char *key, size_t rows,
                    size_t columns) {
-    size_t mark = r->length, count;
+    size_t count;
     const cJSON *array = json_array(r, object, key, &count);
     if (count != rows) {
-        json_refuse(r, "has %zu %s, expected %zu", count, columns ? "rows" : "numbers", rows);
+        json_refuse(r, array, NULL, "has %zu %s, expected %zu", count, columns ? "rows" : "numbers",
+                    rows);
     }
     float *out = json_allocate(r, rows * (columns ? columns : 1), sizeof(float));
     if (out && !columns) json_floats(r, array, rows, out);
-    const cJSON *row = out ? array->child : NULL;
-    for (size_t i = 0; columns && row && r->status == FGSF_OK; i++, row = row->next) {
-        size_t outer = json_enter_item(r, i);
+    const cJSON *row = out && columns ? array->child : NULL;
+    for (size_t i = 0; row && r->status == FGSF_OK; i++, row = row->next) {
         json_floats(r, row, columns, out + i * columns);
-        json_leave(r, outer);
     }
-    json_leave(r, mark);
     return out;
 }
 
 int32_t *json_actions(json_reader *r, const cJSON *object, const char *key, size_t count,
                       size_t repeat, int actions) {
-    size_t mark = r->length, given;
+    size_t given;
     const cJSON *array = json_array(r, object, key, &given);
-    if (given != count) json_refuse(r, "has %zu actions, expected %zu", given, count);
+    if (given != count) {
+        json_refuse(r, array, NULL, "has %zu actions, expected %zu", given, count);
+    }
     int32_t *out = json_allocate(r, count * repeat, sizeof(int32_t));
     const cJSON *item = out ? array->child : NULL;
     for (size_t i = 0; item && r->status == FGSF_OK; i++, item = item->next) {
-        size_t outer = json_enter_item(r, i);
         int32_t action = json_to_integer(r, item, 0, actions);
         for (size_t k = 0; k < repeat; k++) out[i * repeat + k] = action;
-        json_leave(r, outer);
     }
-    json_leave(r, mark);
     return out;
 }

@@ -1,6 +1,6 @@
 // Reads JSON strictly: every value is checked, and a message names the field that is wrong.
 //
-//     json_reader r = {0};
+//     json_reader r = {.root = root};
 //     double rate = 1e-3;
 //     if (json_find(root, "rate")) json_real(&r, root, "rate", 0.0, 1.0, false, &rate);
 //     int units = json_integer(&r, root, "units", 1, 4097);
@@ -20,28 +20,25 @@
 #include "fgsf/status.h"
 
 typedef struct json_reader {
+    const cJSON *root;  // in which a value is looked for, to say where it stands: "batches[0].a[3]"
     fgsf_status status; // the first failure
-    char path[160];     // where the reader stands, for messages: "batches[0].a_next[3]"
-    size_t length;      // of the path
 } json_reader;
 
 // Parses text that must be JSON and nothing else; a message says where it is not.
 fgsf_status json_parse_text(const char *text, size_t length, cJSON **out);
 
-// Goes down into a field or an item; returns where to come back to with json_leave().
-size_t json_enter(json_reader *r, const char *key);
-size_t json_enter_item(json_reader *r, size_t index);
-void json_leave(json_reader *r, size_t mark);
+// Fails with a message that begins with where `node` stands, or its field `key` unless that is NULL.
+void json_refuse(json_reader *r, const cJSON *node, const char *key, const char *format, ...)
+    FGSF_PRINTF(4, 5);
 
-// Fails with a message that begins with where the reader stands, or in its field `key`.
-void json_refuse(json_reader *r, const char *format, ...) FGSF_PRINTF(2, 3);
-void json_refuse_field(json_reader *r, const char *key, const char *format, ...) FGSF_PRINTF(3, 4);
-
-// Refuses keys that are unknown or given twice. `known` ends with NULL.
+// Refuses what is not an object, and keys that are unknown or given twice. `known` ends with NULL.
 void json_check_keys(json_reader *r, const cJSON *object, const char *const *known);
 
-// Returns a member, or NULL where there is none.
+// Returns a member, or NULL where there is none; the second refuses one that is missing or of another
+// type than `is` asks for.
 const cJSON *json_find(const cJSON *object, const char *key);
+const cJSON *json_need(json_reader *r, const cJSON *object, const char *key,
+                       cJSON_bool (*is)(const cJSON *), const char *expected);
 
 // Reads a real in [min, max], or (min, max] where `open`.
 void json_real(json_reader *r, const cJSON *object, const char *key, double min, double max,
@@ -54,7 +51,7 @@ int json_integer(json_reader *r, const cJSON *object, const char *key, double mi
 // Reads one of `choices` (ending with NULL) as its index.
 int json_choice(json_reader *r, const cJSON *object, const char *key, const char *const *choices);
 
-// Enters a member that must be an array and counts its items; NULL after a failure.
+// Returns a member that must be an array and counts its items; NULL after a failure.
 const cJSON *json_array(json_reader *r, const cJSON *object, const char *key, size_t *count);
 
 // Reads an array of exactly `count` numbers that a float can hold; without `out` checks the count.

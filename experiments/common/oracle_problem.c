@@ -38,18 +38,15 @@ int oracle_group_list(const oracle_group *group, const fgsf_parameters *all,
 }
 
 static void read_hidden(json_reader *r, const cJSON *object, fgsf_network_shape *shape) {
-    size_t mark = r->length, count;
+    size_t count;
     const cJSON *array = json_array(r, object, "hidden", &count);
     if (count > FGSF_MAX_HIDDEN) {
-        json_refuse(r, "%zu layers, at most %d are supported", count, FGSF_MAX_HIDDEN);
+        json_refuse(r, array, NULL, "%zu layers, at most %d are supported", count, FGSF_MAX_HIDDEN);
     }
     const cJSON *item = r->status == FGSF_OK ? array->child : NULL;
     for (; item; item = item->next) {
-        size_t outer = json_enter_item(r, (size_t)shape->num_hidden);
         shape->hidden[shape->num_hidden++] = json_to_integer(r, item, 1, MAX_SIZE + 1);
-        json_leave(r, outer);
     }
-    json_leave(r, mark);
 }
 
 static void read_shape(json_reader *r, const cJSON *object, fgsf_network_shape *shape) {
@@ -72,18 +69,15 @@ static void read_shape(json_reader *r, const cJSON *object, fgsf_network_shape *
 static void read_group(json_reader *r, const cJSON *object, const oracle_group *group,
                        const fgsf_parameters *all, float *flat) {
     int list[FGSF_MAX_PARAMETERS];
-    size_t layers = (size_t)oracle_group_list(group, all, list), mark = r->length, count;
+    size_t layers = (size_t)oracle_group_list(group, all, list), count;
     if (layers == 0 && !json_find(object, group->name)) return;
     const cJSON *array = json_array(r, object, group->name, &count);
-    if (count != layers) json_refuse(r, "has %zu layers, expected %zu", count, layers);
+    if (count != layers) json_refuse(r, array, NULL, "has %zu layers, expected %zu", count, layers);
     const cJSON *block = r->status == FGSF_OK ? array->child : NULL;
     for (size_t l = 0; block; l++, block = block->next) {
         const fgsf_parameter *p = &all->list[list[l]];
-        size_t outer = json_enter_item(r, l);
         json_floats(r, block, (size_t)p->rows * (size_t)p->columns, flat ? flat + p->offset : NULL);
-        json_leave(r, outer);
     }
-    json_leave(r, mark);
 }
 
 // Reads the numbers of a network whose shape is known.
@@ -102,12 +96,10 @@ static float *read_parameters(json_reader *r, const cJSON *object,
 }
 
 static void read_network(json_reader *r, const cJSON *root, oracle_problem *p) {
-    size_t mark = json_enter(r, "network");
-    const cJSON *object = json_find(root, "network");
-    json_check_keys(r, object, network_keys);
+    const cJSON *object = json_need(r, root, "network", cJSON_IsObject, "an object");
+    if (object) json_check_keys(r, object, network_keys);
     read_shape(r, object, &p->bellman.shape);
     p->parameters = read_parameters(r, object, &p->bellman.shape);
-    json_leave(r, mark);
 }
 
 // Names the field in which a target network differs from the network.
@@ -131,12 +123,11 @@ static void read_other(json_reader *r, const cJSON *root, oracle_problem *p) {
     const char *key = need.error_network ? "error_network" : "target_network";
     const char *unused = need.error_network ? "target_network" : "error_network";
     const cJSON *object = json_find(root, key);
-    if (json_find(root, unused)) json_refuse_field(r, unused, "this gradient uses none");
+    if (json_find(root, unused)) json_refuse(r, root, unused, "this gradient uses none");
     if (!object) {
-        if (need.error_network || need.target_network) json_refuse_field(r, key, "missing");
+        if (need.error_network || need.target_network) json_refuse(r, root, key, "missing");
         return;
     }
-    size_t mark = json_enter(r, key);
     fgsf_network_shape shape = {0};
     bool shaped = false;
     json_check_keys(r, object, network_keys);
@@ -148,10 +139,9 @@ static void read_other(json_reader *r, const cJSON *root, oracle_problem *p) {
         shape.bias = json_find(object, "biases") != NULL;
     }
     const char *difference = shape_difference(&shape, &p->bellman.shape);
-    if (difference) json_refuse_field(r, difference, "differs from the network's");
+    if (difference) json_refuse(r, object, difference, "differs from the network's");
     p->other = read_parameters(r, object, &shape);
     p->bellman.target_network = !need.error_network && !need.target_network;
-    json_leave(r, mark);
 }
 
 // ---- The rest of the problem ---------------------------------------------------------------------
@@ -171,7 +161,6 @@ static void read_optimizer(json_reader *r, const cJSON *root, oracle_problem *p)
                     {"beta2", 0.0, 1.0 - 1e-7, false, &opt->beta2},
                     {"eps", 0.0, 1.0, true, &opt->eps},
                     {"clip", 0.0, 1e30, true, &opt->clip}};
-    size_t mark = json_enter(r, "optimizer");
     json_check_keys(r, object, keys);
     opt->kind = json_choice(r, object, "kind", kinds) == 0 ? FGSF_ADAM : FGSF_SGD;
     json_real(r, object, "lr", 0.0, 1e6, false, &p->lr);
@@ -184,7 +173,6 @@ static void read_optimizer(json_reader *r, const cJSON *root, oracle_problem *p)
         }
     }
     p->has_optimizer = true;
-    json_leave(r, mark);
 }
 
 static void read_estimator(json_reader *r, const cJSON *root, fgsf_bellman_params *params) {
@@ -195,7 +183,7 @@ static void read_estimator(json_reader *r, const cJSON *root, fgsf_bellman_param
     if (params->estimator == FGSF_SPLIT) {
         params->split = json_integer(r, root, "split", 1, params->samples);
     } else if (json_find(root, "split")) {
-        json_refuse_field(r, "split", "only the estimator 'split' splits");
+        json_refuse(r, root, "split", "only the estimator 'split' splits");
     }
 }
 
@@ -214,9 +202,9 @@ static void read_settings(json_reader *r, const cJSON *root, oracle_problem *p) 
     params->loss_scale = (enum fgsf_loss_scale)json_choice(r, root, "loss", losses); // as the enum
     json_real(r, root, "grad_mix", 0.0, 1.0, false, &params->grad_mix);
     if (params->target_network && params->grad_mix != 0.0) {
-        json_refuse_field(r, "grad_mix",
-                          "%.9g with a target_network, through which no gradient passes",
-                          params->grad_mix);
+        json_refuse(r, root, "grad_mix",
+                    "%.9g with a target_network, through which no gradient passes",
+                    params->grad_mix);
     }
     params->samples = json_integer(r, root, "samples_per_pair", 1, (1 << 16) + 1);
     read_estimator(r, root, params);
@@ -226,7 +214,8 @@ static void read_settings(json_reader *r, const cJSON *root, oracle_problem *p) 
 }
 
 // A pass over the batch must fit into memory, or computing it would end the process.
-static void check_size(json_reader *r, const fgsf_bellman_params *params, size_t pairs) {
+static void check_size(json_reader *r, const cJSON *states, const fgsf_bellman_params *params,
+                       size_t pairs) {
     fgsf_parameters all;
     fgsf_network_list(&params->shape, &all);
     double width = params->shape.input;
@@ -235,23 +224,23 @@ static void check_size(json_reader *r, const fgsf_bellman_params *params, size_t
     }
     double rows = ((double)pairs + 8.0) * (1.0 + params->samples);
     if (rows * width > MAX_ACTIVATIONS) {
-        json_refuse(r, "%zu pairs of %d samples are too many for this network", pairs,
+        json_refuse(r, states, NULL, "%zu pairs of %d samples are too many for this network", pairs,
                     params->samples);
     }
 }
 
 static void read_batch(json_reader *r, const cJSON *object, const oracle_problem *p,
-                       oracle_batch *b) {
+                       fgsf_batch *b) {
     static const char *const keys[] = {"s",      "a",        "y",           "s_next",
                                        "a_next", "discount", "row_weights", NULL};
     const fgsf_network_shape *shape = &p->bellman.shape;
     size_t input = (size_t)shape->input, samples = (size_t)p->bellman.samples, pairs;
     json_check_keys(r, object, keys);
-    size_t mark = r->length;
-    json_array(r, object, "s", &pairs);
-    if (pairs < 1 || pairs > 1 << 20) json_refuse(r, "%zu pairs are not in [1, 1048576]", pairs);
-    check_size(r, &p->bellman, pairs);
-    json_leave(r, mark);
+    const cJSON *states = json_array(r, object, "s", &pairs);
+    if (pairs < 1 || pairs > 1 << 20) {
+        json_refuse(r, states, NULL, "%zu pairs are not in [1, 1048576]", pairs);
+    }
+    check_size(r, states, &p->bellman, pairs);
     size_t next = pairs * samples;
     b->s = json_matrix(r, object, "s", pairs, input);
     b->a = json_actions(r, object, "a", pairs, 1, shape->actions);
@@ -262,32 +251,24 @@ static void read_batch(json_reader *r, const cJSON *object, const oracle_problem
     if (json_find(object, "row_weights")) {
         b->weight = json_matrix(r, object, "row_weights", pairs, 0);
     }
-    b->batch = (fgsf_batch){.pairs = (int)pairs,
-                            .s = b->s,
-                            .a = b->a,
-                            .y = b->y,
-                            .s_next = b->s_next,
-                            .a_next = b->a_next,
-                            .discount = b->discount,
-                            .weight = b->weight,
-                            .denominator = p->denominator};
+    b->pairs = (int)pairs;
+    b->denominator = p->denominator;
 }
 
 static void read_batches(json_reader *r, const cJSON *root, oracle_problem *p) {
-    size_t mark = r->length, count;
+    size_t count;
     const cJSON *array = json_array(r, root, "batches", &count);
-    if (count < 1 || count > 1 << 20) json_refuse(r, "%zu batches are not in [1, 1048576]", count);
+    if (count < 1 || count > 1 << 20) {
+        json_refuse(r, array, NULL, "%zu batches are not in [1, 1048576]", count);
+    }
     p->batches = json_allocate(r, count, sizeof *p->batches);
     p->bellman.max_pairs = 1;
     const cJSON *item = p->batches ? array->child : NULL;
     for (; item && r->status == FGSF_OK; item = item->next) {
-        size_t outer = json_enter_item(r, (size_t)p->num_batches);
-        oracle_batch *b = &p->batches[p->num_batches++];
+        fgsf_batch *b = &p->batches[p->num_batches++];
         read_batch(r, item, p, b);
-        if (b->batch.pairs > p->bellman.max_pairs) p->bellman.max_pairs = b->batch.pairs;
-        json_leave(r, outer);
+        if (b->pairs > p->bellman.max_pairs) p->bellman.max_pairs = b->pairs;
     }
-    json_leave(r, mark);
 }
 
 static fgsf_status read_problem(const cJSON *root, oracle_problem *p) {
@@ -297,7 +278,7 @@ static fgsf_status read_problem(const cJSON *root, oracle_problem *p) {
                                        "estimator", "split",         "gradient",
                                        "beta",      "error_network", NULL};
     static const char *const schemas[] = {PROBLEM_SCHEMA, NULL};
-    json_reader r = {0};
+    json_reader r = {.root = root};
     json_check_keys(&r, root, keys);
     if (json_find(root, "schema")) json_choice(&r, root, "schema", schemas);
     read_network(&r, root, p);
@@ -331,14 +312,10 @@ fgsf_status oracle_problem_parse(const char *text, size_t length, oracle_problem
 void oracle_problem_free(oracle_problem *p) {
     if (!p) return;
     for (int i = 0; i < p->num_batches; i++) {
-        oracle_batch *b = &p->batches[i];
-        free(b->s);
-        free(b->y);
-        free(b->s_next);
-        free(b->discount);
-        free(b->weight);
-        free(b->a);
-        free(b->a_next);
+        const fgsf_batch *b = &p->batches[i];
+        const void *const arrays[] = {b->s,      b->a,        b->y,     b->s_next,
+                                      b->a_next, b->discount, b->weight};
+        for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free((void *)arrays[k]);
     }
     free(p->batches);
     free(p->parameters);

@@ -24,13 +24,6 @@ extern const oracle_group oracle_groups[ORACLE_GROUPS];
 int oracle_group_list(const oracle_group *group, const fgsf_parameters *all,
                       int out[FGSF_MAX_PARAMETERS]);
 
-// A batch and the memory behind it.
-typedef struct oracle_batch {
-    fgsf_batch batch;
-    float *s, *y, *s_next, *discount, *weight;
-    int32_t *a, *a_next;
-} oracle_batch;
-
 typedef struct oracle_problem {
     fgsf_bellman_params bellman; // shape included; max_pairs is the largest batch
     float *parameters;           // in the layout of the network's flat buffer
@@ -40,7 +33,7 @@ typedef struct oracle_problem {
     double lr;
     double denominator; // 0: the number of pairs
     int num_batches;
-    oracle_batch *batches;
+    fgsf_batch *batches; // with memory of their own
 } oracle_problem;
 
 // Parses and checks a problem. The message of a failure is one line that begins with the field.
