@@ -29,8 +29,9 @@ static void (*other_warning)(const char *);
 
 // MuJoCo's messages may have several lines; ours have one.
 static void join_lines(char *text) {
-    for (; *text; text++)
+    for (; *text; text++) {
         if (*text == '\n' || *text == '\r') *text = ' ';
+    }
 }
 
 static void remember(const char *message) {

@@ -7,12 +7,11 @@
 
 // ---- pairs --------------------------------------------------------------------------------------
 
-static fgsf_status put_pair(pool *p, const arm *a, const arm *b, arm_pair **out, size_t *n) {
-    for (size_t i = 0; i < *n; i++)
-        if ((*out)[i].a == a && (*out)[i].b == b) return FGSF_OK;
-    TRY(pool_push(p, out, n, sizeof **out));
-    (*out)[*n - 1] = (arm_pair){a, b};
-    return FGSF_OK;
+static void put_pair(pool *p, const arm *a, const arm *b, arm_pair **out, size_t *n) {
+    for (size_t i = 0; i < *n; i++) {
+        if ((*out)[i].a == a && (*out)[i].b == b) return;
+    }
+    pool_push(p, out, n, &(arm_pair){a, b}, sizeof **out);
 }
 
 static const arm *plain_arm(const group *g, const char *method) {
@@ -28,8 +27,9 @@ static const arm *plain_arm(const group *g, const char *method) {
 static size_t ablation_rank(const char *cell) {
     static const char *const PATH[] = {"A0", "C2", "C1", "B0", "B3", "B1", "A1"};
     size_t n = sizeof PATH / sizeof PATH[0];
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (strcmp(PATH[i], cell) == 0) return i;
+    }
     return n;
 }
 
@@ -43,7 +43,7 @@ static int compare_cells(const void *a, const void *b) {
     return order ? order : strcmp(x->method, y->method);
 }
 
-fgsf_status ablation_arms(pool *p, const group *g, const arm ***out, size_t *n) {
+void ablation_arms(pool *p, const group *g, const arm ***out, size_t *n) {
     for (size_t i = 0; i < g->narms; i++) {
         const arm *a = &g->arms[i];
         const char *estimator = NULL;
@@ -52,60 +52,57 @@ fgsf_status ablation_arms(pool *p, const group *g, const arm ***out, size_t *n) 
         if (a->nruns == 0 || !a->cell) continue;
         bool averaged = cell_is_averaging(a->cell, &slip, &count, &estimator);
         if (averaged && g->has & HAS_AVERAGING) continue;
-        TRY(pool_push(p, out, n, sizeof **out));
-        (*out)[*n - 1] = a;
+        pool_push(p, out, n, &a, sizeof a);
     }
     if (*n) qsort(*out, *n, sizeof **out, compare_cells);
-    return FGSF_OK;
 }
 
 static const arm *arm_of_cell(const arm *const *arms, size_t n, const char *cell) {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (strcmp(arms[i]->cell, cell) == 0) return arms[i];
+    }
     return NULL;
 }
 
 // The primary contrast, the steps from the published semi-gradient to the full gradient, and every
 // cell that was run with both gradients.
-static fgsf_status ablation_pairs(pool *p, const group *g, arm_pair **out, size_t *n) {
+static void ablation_pairs(pool *p, const group *g, arm_pair **out, size_t *n) {
     static const char *const STEPS[][2] = {{"B1", "B0"}, {"C2", "A0"}, {"C1", "C2"}, {"B0", "C1"},
                                            {"B3", "B0"}, {"A1", "B1"}, {"A1", "B3"}, {"A1", "A0"}};
     const arm **arms = NULL;
     size_t count = 0;
-    TRY(ablation_arms(p, g, &arms, &count));
+    ablation_arms(p, g, &arms, &count);
     for (size_t i = 0; i < sizeof STEPS / sizeof STEPS[0]; i++) {
         const arm *a = arm_of_cell(arms, count, STEPS[i][0]);
         const arm *b = arm_of_cell(arms, count, STEPS[i][1]);
-        if (a && b) TRY(put_pair(p, a, b, out, n));
+        if (a && b) put_pair(p, a, b, out, n);
     }
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < count; j++) {
             bool full = strncmp(arms[i]->method, "fg-", 3) == 0;
             if (!full || strcmp(arms[i]->method + 3, arms[j]->method) != 0) continue;
-            if (strcmp(arms[i]->cell, arms[j]->cell) == 0)
-                TRY(put_pair(p, arms[i], arms[j], out, n));
+            if (strcmp(arms[i]->cell, arms[j]->cell) == 0) put_pair(p, arms[i], arms[j], out, n);
         }
     }
-    return FGSF_OK;
 }
 
-fgsf_status pairs_of(pool *p, const group *g, arm_pair **out, size_t *n) {
+void pairs_of(pool *p, const group *g, arm_pair **out, size_t *n) {
     static const char *const GRADIENT[][2] = {{"fg-sfrql", "sfrql"}, {"fg-dqn", "dqn"}};
     for (size_t i = 0; i < 2; i++) {
         const arm *a = plain_arm(g, GRADIENT[i][0]);
         const arm *b = plain_arm(g, GRADIENT[i][1]);
-        if (a && b) TRY(put_pair(p, a, b, out, n));
+        if (a && b) put_pair(p, a, b, out, n);
     }
     const arm *ours = plain_arm(g, "fg-sfrql");
     for (size_t i = 0; i < g->narms; i++) {
         const arm *a = &g->arms[i];
         if (!a->shown || a == ours || (!ours && a->cell)) continue;
-        if (ours) TRY(put_pair(p, ours, a, out, n));
+        if (ours) put_pair(p, ours, a, out, n);
         for (size_t j = 0; j < i && !ours; j++) {
-            if (g->arms[j].shown && !g->arms[j].cell) TRY(put_pair(p, a, &g->arms[j], out, n));
+            if (g->arms[j].shown && !g->arms[j].cell) put_pair(p, a, &g->arms[j], out, n);
         }
     }
-    return ablation_pairs(p, g, out, n);
+    ablation_pairs(p, g, out, n);
 }
 
 // ---- one pair -----------------------------------------------------------------------------------
@@ -120,15 +117,12 @@ fgsf_status compare(pool *p, arm_pair pair, enum metric metric, const part *task
                     comparison *out) {
     fgsf_stats_wilcoxon_result test;
     scores a, b;
-    double *x = NULL, *y = NULL, *d = NULL;
     size_t n = 0;
     *out = (comparison){.p_value = NAN, .rank_biserial = NAN};
     TRY(scores_of(p, pair.a, metric, &a));
     TRY(scores_of(p, pair.b, metric, &b));
     if (!scores_comparable(&a, &b)) return FGSF_OK;
-    TRY(pool_get(p, a.s.seeds, sizeof *x, &x));
-    TRY(pool_get(p, a.s.seeds, sizeof *y, &y));
-    TRY(pool_get(p, a.s.seeds, sizeof *d, &d));
+    double *x = pool_get(p, 3 * a.s.seeds, sizeof *x), *y = x + a.s.seeds, *d = y + a.s.seeds;
     for (size_t i = 0; i < a.s.seeds; i++) {
         for (size_t j = 0; j < b.s.seeds; j++) {
             if (a.seed[i] != b.seed[j]) continue;

@@ -52,16 +52,14 @@ static fgsf_status read_header(pool *p, csv *t, char *text, size_t line) {
             return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: column '%s' occurs twice", t->path, line,
                              name);
         }
-        TRY(pool_push(p, &t->name, &t->cols, sizeof *t->name));
-        t->name[t->cols - 1] = name;
+        pool_push(p, &t->name, &t->cols, &name, sizeof name);
     }
     return FGSF_OK;
 }
 
 static fgsf_status read_row(pool *p, csv *t, char *text, size_t line) {
-    char **fields = NULL;
     size_t n = 0;
-    TRY(pool_get(p, t->cols, sizeof *fields, &fields));
+    char **fields = pool_get(p, t->cols, sizeof *fields);
     for (char *rest = text; rest; n++) {
         char *field = NULL;
         TRY(take_field(t->path, line, &rest, &field));
@@ -72,10 +70,8 @@ static fgsf_status read_row(pool *p, csv *t, char *text, size_t line) {
                          line, n, t->cols);
     }
     size_t rows = t->rows;
-    TRY(pool_push(p, &t->line, &rows, sizeof *t->line));
-    TRY(pool_push(p, &t->field, &t->rows, sizeof *t->field));
-    t->line[t->rows - 1] = line;
-    t->field[t->rows - 1] = fields;
+    pool_push(p, &t->line, &rows, &line, sizeof line);
+    pool_push(p, &t->field, &t->rows, &fields, sizeof fields);
     return FGSF_OK;
 }
 
@@ -108,8 +104,8 @@ fgsf_status csv_parse(pool *p, const char *path, char *text, size_t size, csv *o
     for (size_t line = 1; *text; line++) {
         char *next = cut_line(text);
         if (*text == '#') {
-            TRY(pool_push(p, &t.note, &t.notes, sizeof *t.note));
-            t.note[t.notes - 1] = text + 1;
+            char *note = text + 1;
+            pool_push(p, &t.note, &t.notes, &note, sizeof note);
         } else if (*text && t.cols == 0) {
             TRY(read_header(p, &t, text, line));
         } else if (*text) {
@@ -124,10 +120,9 @@ fgsf_status csv_parse(pool *p, const char *path, char *text, size_t size, csv *o
 
 bool csv_find(const csv *t, const char *name, size_t *col) {
     for (size_t i = 0; i < t->cols; i++) {
-        if (strcmp(t->name[i], name) == 0) {
-            if (col) *col = i;
-            return true;
-        }
+        if (strcmp(t->name[i], name) != 0) continue;
+        if (col) *col = i;
+        return true;
     }
     return false;
 }

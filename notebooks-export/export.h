@@ -3,8 +3,9 @@
 // How data flow: csv.c, runs.c and summary.c read, groups.c sorts runs into arms, scores.c
 // reduces arms to numbers, compare.c sets one arm against another, fig_*.c and tables.c write them,
 // plot.c fills the templates and runs gnuplot, notebook.c binds all together.
-// Everything allocated lives in one pool until the program ends. Every call that can fail returns
-// an fgsf_status and leaves one line in fgsf_last_error; only main.c prints.
+// Everything allocated lives in one pool until the program ends, which it does when there is no more
+// memory. Every other call that can fail returns an fgsf_status and leaves one line in
+// fgsf_last_error; main.c prints it.
 #ifndef FGSF_NOTEBOOKS_EXPORT_H
 #define FGSF_NOTEBOOKS_EXPORT_H
 
@@ -25,7 +26,7 @@
 
 typedef struct pool {
     void **blocks;
-    size_t count, capacity;
+    size_t count;
 } pool;
 
 typedef struct names {
@@ -34,18 +35,16 @@ typedef struct names {
 } names;
 
 void pool_free(pool *p);
-// Sets *(T **)out to count zeroed elements.
-fgsf_status pool_get(pool *p, size_t count, size_t size, void *out);
-// Makes room for one more element behind *(T **)items, which holds *n of them, and counts it.
-fgsf_status pool_push(pool *p, void *items, size_t *n, size_t size);
-fgsf_status pool_printf(pool *p, const char **out, const char *format, ...) FGSF_PRINTF(3, 4);
-fgsf_status names_add(pool *p, names *list, const char *name); // once, whatever the calls
+void *pool_get(pool *p, size_t count, size_t size); // zeros
+// Appends a copy of *item to *(T **)items, which holds *n of them.
+void pool_push(pool *p, void *items, size_t *n, const void *item, size_t size);
+const char *pool_printf(pool *p, const char *format, ...) FGSF_PRINTF(2, 3);
+void names_add(pool *p, names *list, const char *name); // once, whatever the calls
 bool names_find(const names *list, const char *name, size_t *at);
 
 fgsf_status file_read(pool *p, const char *path, char **text, size_t *size);
 fgsf_status file_open(const char *path, FILE **out);
 fgsf_status file_close(FILE *f, const char *path); // fails when anything written to f failed
-fgsf_status file_make_dirs(const char *path);
 void file_remove_tree(const char *path);
 
 // ---- csv.c --------------------------------------------------------------------------------------
@@ -86,12 +85,15 @@ typedef struct run {
     csv ends;          // task, cum_reward and perhaps area at the end of each task
 } run;
 
+// Tables that stand for themselves: the files of one name, or for curves those that begin with it.
+enum table_kind { OVERHEAD, SCALING, THEORY, THEORY_CURVE, NTABLES };
+
 typedef struct corpus {
     bool partial; // unfinished runs count too, with the training curves that they have so far
     run *runs;
     size_t nruns;
-    csv *overhead, *scaling, *theory, *theory_curve;
-    size_t noverhead, nscaling, ntheory, ntheory_curve;
+    csv *tables[NTABLES];
+    size_t ntables[NTABLES];
 } corpus;
 
 // Reads everything below root except what earlier exports left there.
@@ -157,7 +159,6 @@ fgsf_status groups_make(pool *p, const char *root, const corpus *runs, group **o
 const run *arm_example(const arm *a); // the first run with a directory, else the first
 look method_look(const char *method);
 const char *method_paper_name(const char *method); // NULL when the paper has none
-const char *method_name(size_t i);                 // NULL behind the last
 // The look of a gradient or target network that the name begins with, or another one.
 look named_look(const char *name, look otherwise);
 look palette(size_t i);                         // for series that are not methods
@@ -166,7 +167,7 @@ int cell_compare(const char *a, const char *b); // with numbers in the order of 
 bool cell_is_averaging(const char *cell, double *slip, long *n, const char **estimator);
 // The parts of a cell's name: "semi" and "sf.lr=3e-4" of semi+sf.lr=3e-4. An older name that ends in a
 // number is read the same way: hard100-rate3e-4 is "hard100" and "rate=3e-4".
-fgsf_status cell_parts(pool *p, const char *cell, names *out);
+void cell_parts(pool *p, const char *cell, names *out);
 
 // ---- scores.c -----------------------------------------------------------------------------------
 
@@ -204,7 +205,7 @@ fgsf_status scores_under(pool *p, const arm *a, enum metric metric, const char *
                          scores *out);
 fgsf_status protocols_of(pool *p, const arm *a, enum metric metric, names *out);
 // The columns [first, last) of the tasks.
-fgsf_status scores_tasks(pool *p, const scores *in, size_t first, size_t last, scores *out);
+scores scores_tasks(pool *p, const scores *in, size_t first, size_t last);
 bool scores_comparable(const scores *a, const scores *b);
 fgsf_status train_tasks(pool *p, const arm *a, names *out); // of any run, in order
 fgsf_status cumulative_curve(pool *p, const arm *a, const char *task, curve *out);
@@ -240,11 +241,11 @@ typedef struct comparison {
 // The pairs to compare: first those that differ only in the gradient, then fg-sfrql against the
 // rest (without it, all against all), then the steps of the ablation and each cell with the full
 // and the semi-gradient.
-fgsf_status pairs_of(pool *p, const group *g, arm_pair **out, size_t *n);
+void pairs_of(pool *p, const group *g, arm_pair **out, size_t *n);
 // Over the tasks of one part; pairs is 0 when the arms share no seed or have other tasks.
 fgsf_status compare(pool *p, arm_pair pair, enum metric metric, const part *tasks, comparison *out);
 // The cells of the gradient ablation, from the published semi-gradient to the full gradient first.
-fgsf_status ablation_arms(pool *p, const group *g, const arm ***out, size_t *n);
+void ablation_arms(pool *p, const group *g, const arm ***out, size_t *n);
 
 // ---- paper.c ------------------------------------------------------------------------------------
 
@@ -294,7 +295,7 @@ typedef struct plot {
 } plot;
 
 // Begins a row of data with the names of its series and panel, which are noted.
-fgsf_status plot_point(exporter *e, plot *f, const char *series, look how, const char *panel);
+void plot_point(exporter *e, plot *f, const char *series, look how, const char *panel);
 void plot_interval(plot *f, fgsf_stats_interval y); // ",value,low,high"
 void plot_text(plot *f, const char *name, const char *value);
 void plot_number(plot *f, const char *name, double value);
@@ -333,9 +334,10 @@ struct exporter {
 };
 
 // One line of a figure with intervals, and its definitions; `zero` is as templates/intervals.gp says.
-fgsf_status plot_row(exporter *e, plot *f, const char *label, look how, const char *quantity,
-                     fgsf_stats_interval y, size_t seeds);
-void plot_rows(plot *f, const char *const *xlabels, int zero);
+void plot_row(exporter *e, plot *f, const char *label, look how, const char *quantity,
+              fgsf_stats_interval y, size_t seeds);
+// The second label is that of the panels behind the first, NULL for the same.
+void plot_rows(plot *f, const char *first_xlabel, const char *second_xlabel, int zero);
 // Rows of all shown metrics for these arms.
 fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n);
 
@@ -349,6 +351,6 @@ fgsf_status gnuplot_check(exporter *e);
 fgsf_status gnuplot_run(exporter *e, const char *dir, const char *script);
 fgsf_status tables_write(exporter *e);
 fgsf_status notebook_write(exporter *e);
-fgsf_status made_add(exporter *e, artefact a);
+void made_add(exporter *e, artefact a);
 
 #endif

@@ -10,14 +10,13 @@
 
 static fgsf_status put_bar(exporter *e, const group *g, plot *f, const arm *a, const scores *s,
                            size_t task, enum metric metric, bool *any_paper) {
-    scores one;
     fgsf_stats_interval y;
     bool published = metric == RETURN && paper_scale(&e->paper, g, a);
     const char *name = s->tasks.v[task];
     double paper = published ? paper_return(&e->paper, g, a->method, name, NULL) : NAN;
-    TRY(scores_tasks(&e->pool, s, task, task + 1, &one));
+    scores one = scores_tasks(&e->pool, s, task, task + 1);
     TRY(mean_interval(&one, &y));
-    TRY(plot_point(e, f, a->label, a->look, name));
+    plot_point(e, f, a->label, a->look, name);
     plot_interval(f, y);
     fprintf(f->csv, ",%zu,", s->s.seeds);
     csv_put_number(f->csv, paper);
@@ -46,7 +45,7 @@ static fgsf_status write_bars(exporter *e, const group *g, plot *f, enum metric 
         if (strcmp(label, s.protocol) != 0) label = "protocols differ, see the table";
     }
     plot_text(f, "XLABEL", metric == ZERO_SHOT ? "held-out task, never trained on" : "task");
-    TRY(pool_printf(&e->pool, &label, "%s (%s)", ylabel, label ? label : ""));
+    label = pool_printf(&e->pool, "%s (%s)", ylabel, label ? label : "");
     plot_text(f, "YLABEL", label);
     plot_number(f, "PAPER", any_paper);
     f->width = 260 + (int)(f->panels.n * (f->series.n + 1)) * 15;
@@ -79,7 +78,10 @@ static double room_for(const names *list) {
     return 35.0 + 7.2 * (double)longest;
 }
 
-void plot_rows(plot *f, const char *const *xlabels, int zero) {
+void plot_rows(plot *f, const char *first_xlabel, const char *second_xlabel, int zero) {
+    const char *xlabels[NSHOWN];
+    for (size_t i = 0; i < NSHOWN; i++)
+        xlabels[i] = i && second_xlabel ? second_xlabel : first_xlabel;
     plot_array(f, "XLABELS", xlabels, f->panels.n);
     plot_number(f, "LEFT", room_for(&f->series));
     plot_number(f, "ZERO", zero);
@@ -88,12 +90,11 @@ void plot_rows(plot *f, const char *const *xlabels, int zero) {
     f->width += (int)room_for(&f->series);
 }
 
-fgsf_status plot_row(exporter *e, plot *f, const char *label, look how, const char *quantity,
-                     fgsf_stats_interval y, size_t seeds) {
-    TRY(plot_point(e, f, label, how, quantity));
+void plot_row(exporter *e, plot *f, const char *label, look how, const char *quantity,
+              fgsf_stats_interval y, size_t seeds) {
+    plot_point(e, f, label, how, quantity);
     plot_interval(f, y);
     fprintf(f->csv, ",%zu\n", seeds);
-    return FGSF_OK;
 }
 
 // Whether the arms differ at all: where no goal ends an episode, all have the same number of steps.
@@ -126,8 +127,7 @@ static bool all_changed(const char *setting, size_t length, const arm *const *ar
 }
 
 // A cell is named by what it changes and the others do not, where that is recorded and short.
-static fgsf_status row_label(exporter *e, const arm *a, const arm *const *arms, size_t n,
-                             const char **out) {
+static const char *row_label(exporter *e, const arm *a, const arm *const *arms, size_t n) {
     static const char *const NAMES[][2] = {{"A0", "published SFDQN"}, {"A1", "published FG-SFDQN"}};
     const char *changed = a->cell && !strchr(a->cell, '=') ? arm_example(a)->changed : NULL;
     const char *told = "";
@@ -135,47 +135,42 @@ static fgsf_status row_label(exporter *e, const arm *a, const arm *const *arms, 
         end = strstr(changed, ", ");
         if (!end) end = changed + strlen(changed);
         if (all_changed(changed, (size_t)(end - changed), arms, n)) continue;
-        TRY(pool_printf(&e->pool, &told, "%s%s%.*s", told, *told ? ", " : "", (int)(end - changed),
-                        changed));
+        told = pool_printf(&e->pool, "%s%s%.*s", told, *told ? ", " : "", (int)(end - changed),
+                           changed);
     }
     if (strlen(told) > 60) told = "";
     for (size_t i = 0; a->cell && i < sizeof NAMES / sizeof NAMES[0]; i++) {
         if (strcmp(a->cell, NAMES[i][0]) == 0) told = NAMES[i][1];
     }
-    *out = a->label;
-    return *told ? pool_printf(&e->pool, out, "%s (%s)", a->label, told) : FGSF_OK;
+    return *told ? pool_printf(&e->pool, "%s (%s)", a->label, told) : a->label;
 }
 
 fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n) {
-    static const char *const XLABELS[NSHOWN] = {"mean over tasks", "mean over tasks",
-                                                "mean over tasks", "mean over tasks",
-                                                "mean over tasks", "mean over tasks"};
     fputs("method,quantity,mean,low,high,seeds\n", f->csv);
     for (enum metric k = 0; k < NSHOWN; k++) {
         bool differs = false;
         TRY(any_differs(e, arms, n, k, &differs));
         for (size_t i = 0; i < n && differs; i++) {
-            const char *label = NULL;
             fgsf_stats_interval y;
             scores s;
             TRY(scores_of(&e->pool, arms[i], k, &s));
             if (s.s.seeds < 2) continue;
             TRY(mean_interval(&s, &y));
-            TRY(row_label(e, arms[i], arms, n, &label));
-            TRY(plot_row(e, f, label, arms[i]->look, metric_title(k), y, s.s.seeds));
+            const char *label = row_label(e, arms[i], arms, n);
+            plot_row(e, f, label, arms[i]->look, metric_title(k), y, s.s.seeds);
             plot_seeds(f, s.s.seeds);
         }
     }
-    plot_rows(f, XLABELS, 0);
+    plot_rows(f, "mean over tasks", NULL, 0);
     return FGSF_OK;
 }
 
 static fgsf_status write_scores(exporter *e, const group *g, plot *f) {
-    const arm **arms = NULL;
     size_t n = 0;
-    TRY(pool_get(&e->pool, g->narms, sizeof *arms, &arms));
-    for (size_t i = 0; i < g->narms; i++)
+    const arm **arms = pool_get(&e->pool, g->narms, sizeof *arms);
+    for (size_t i = 0; i < g->narms; i++) {
         if (g->arms[i].shown) arms[n++] = &g->arms[i];
+    }
     return plot_scores(e, f, arms, n);
 }
 
@@ -197,8 +192,7 @@ static fgsf_status find_taus(exporter *e, const group *g, enum metric metric, do
         if (!g->arms[i].shown) continue;
         TRY(scores_of(&e->pool, &g->arms[i], metric, &s));
         for (size_t j = 0; j < s.s.seeds * s.s.tasks && s.s.seeds > 1; j++) {
-            TRY(pool_push(&e->pool, tau, n, sizeof **tau));
-            (*tau)[*n - 1] = s.s.x[j];
+            pool_push(&e->pool, tau, n, &s.s.x[j], sizeof **tau);
         }
     }
     if (*n) qsort(*tau, *n, sizeof **tau, compare_doubles);
@@ -214,12 +208,11 @@ static fgsf_status put_profile(exporter *e, plot *f, const arm *a, const char *p
                                const scores *s, const double *tau, size_t n) {
     fgsf_stats_bootstrap_params params = {.resamples = 500, .level = 0.95};
     fgsf_rng rng = fgsf_rng_make(0, FGSF_STREAM_STATS);
-    fgsf_stats_interval *y = NULL;
-    TRY(pool_get(&e->pool, n + 1, sizeof *y, &y));
+    fgsf_stats_interval *y = pool_get(&e->pool, n + 1, sizeof *y);
     y[0] = (fgsf_stats_interval){1, 1, 1};
     TRY(fgsf_stats_profile(&s->s, tau, n, &params, &rng, y + 1));
     for (size_t j = 0; j < 2 * n; j++) {
-        TRY(plot_point(e, f, a->label, a->look, panel));
+        plot_point(e, f, a->label, a->look, panel);
         fprintf(f->csv, ",%.9g", tau[j / 2]);
         plot_interval(f, y[(j + 1) / 2]);
         fprintf(f->csv, ",%zu\n", s->s.seeds);
@@ -261,27 +254,24 @@ static fgsf_status write_profile(exporter *e, const group *g, plot *f) {
 // ---- one method against another -----------------------------------------------------------------
 
 static fgsf_status write_differences(exporter *e, const group *g, plot *f) {
-    static const char *const XLABELS[NSHOWN] = {"left less right", "left less right",
-                                                "left less right", "left less right",
-                                                "left less right", "left less right"};
     arm_pair *pairs = NULL;
     size_t n = 0;
-    TRY(pairs_of(&e->pool, g, &pairs, &n));
+    pairs_of(&e->pool, g, &pairs, &n);
     fputs("method,quantity,mean,low,high,seeds\n", f->csv);
     for (enum metric k = 0; k < NSHOWN; k++) {
         for (size_t i = 0; i < n; i++) {
-            const char *label = NULL;
             comparison c;
             scores s;
             TRY(scores_of(&e->pool, pairs[i].a, k, &s));
             TRY(compare(&e->pool, pairs[i], k, &(part){"all", 0, s.tasks.n}, &c));
             if (c.pairs < 2 || (c.difference.low == 0 && c.difference.high == 0)) continue;
-            TRY(pool_printf(&e->pool, &label, "%s - %s", pairs[i].a->label, pairs[i].b->label));
-            TRY(plot_row(e, f, label, pairs[i].b->look, metric_title(k), c.difference, c.pairs));
+            const char *label =
+                pool_printf(&e->pool, "%s - %s", pairs[i].a->label, pairs[i].b->label);
+            plot_row(e, f, label, pairs[i].b->look, metric_title(k), c.difference, c.pairs);
             plot_seeds(f, c.pairs);
         }
     }
-    plot_rows(f, XLABELS, -1);
+    plot_rows(f, "left less right", NULL, -1);
     return FGSF_OK;
 }
 

@@ -37,8 +37,8 @@ static fgsf_status put_map_row(exporter *e, const csv *t, size_t row, const size
     TRY(csv_maybe(t, row, cols[5], &q));
     size[0] = fmax(size[0], at[0] + 1);
     size[1] = fmax(size[1], at[1] + 1);
-    TRY(plot_point(e, f, prior, palette((size_t)labs(strtol(prior, NULL, 10))),
-                   csv_text(t, row, cols[0])));
+    plot_point(e, f, prior, palette((size_t)labs(strtol(prior, NULL, 10))),
+               csv_text(t, row, cols[0]));
     fprintf(f->csv, ",%g,%g,%g,", at[0], at[1], at[2]);
     csv_put_number(f->csv, q);
     return put_mark_of(t, row, f);
@@ -53,7 +53,7 @@ static fgsf_status write_policy_map(exporter *e, const group *g, plot *f) {
     TRY(csv_need(t, COLUMNS, 6, cols));
     f->series_column = "prior";
     f->panel_column = "task";
-    TRY(pool_printf(&e->pool, &f->panel_word, "seed %ld, task ", r->seed));
+    f->panel_word = pool_printf(&e->pool, "seed %ld, task ", r->seed);
     fputs("prior,task,row,col,action,q,kind,mark\n", f->csv);
     for (size_t row = 0; row < t->rows; row++) TRY(put_map_row(e, t, row, cols, f, size));
     plot_number(f, "GRID_ROWS", size[0]);
@@ -109,9 +109,7 @@ static void put_scenery(plot *f, frame *seen, const group *g) {
     static const double TARGETS[][2] = {{0.14, 0}, {-0.14, 0}, {0, 0.14}, {0, -0.14}};
     static const char *const TASKS[] = {"0", "1", "2", "3"};
     for (size_t i = 0; i < sizeof MAZES / sizeof MAZES[0]; i++) {
-        if (g->layout && strcmp(g->layout, MAZES[i].layout) == 0) {
-            put_walls(f, seen, MAZES[i].rows);
-        }
+        if (g->layout && strcmp(g->layout, MAZES[i].layout) == 0) put_walls(f, seen, MAZES[i].rows);
     }
     for (size_t i = 0; i < 4 && strcmp(g->env, "reacher") == 0; i++) {
         put_mark(f, seen, "mark", "", TARGETS[i][0], TARGETS[i][1], 0.02);
@@ -136,7 +134,7 @@ static fgsf_status put_paths(exporter *e, const arm *a, plot *f, frame *seen, in
             put_mark(f, seen, "goal", task, goal[0], goal[1], 0);
             put_mark(f, seen, "mark", "", goal[0], goal[1], 0);
         }
-        TRY(plot_point(e, f, a->label, a->look, task));
+        plot_point(e, f, a->label, a->look, task);
         fprintf(f->csv, ",%g,%g,%.6g,%.6g\n", at[0], at[1], at[2], at[3]);
         for (int k = 0; k < 2; k++) seen->low[k] = fmin(seen->low[k], at[k + 2]);
         for (int k = 0; k < 2; k++) seen->high[k] = fmax(seen->high[k], at[k + 2]);
@@ -159,7 +157,7 @@ static fgsf_status write_trajectories(exporter *e, const group *g, plot *f) {
         TRY(put_paths(e, a, f, &seen, episodes));
         seed = arm_example(a)->seed;
     }
-    TRY(pool_printf(&e->pool, &f->panel_word, "seed %ld, task ", seed));
+    f->panel_word = pool_printf(&e->pool, "seed %ld, task ", seed);
     plot_text(f, "XLABEL", "x (m)");
     plot_text(f, "YLABEL", "y (m)");
     plot_number(f, "EPISODES", episodes);

@@ -23,33 +23,30 @@ static int compare_cells(const void *a, const void *b) {
     return order ? order : (x->n > y->n) - (x->n < y->n);
 }
 
-static fgsf_status averaging_cells(exporter *e, const group *g, averaging_cell **out, size_t *n) {
+static void averaging_cells(exporter *e, const group *g, averaging_cell **out, size_t *n) {
     for (size_t i = 0; i < g->narms; i++) {
         averaging_cell c = {.arm = &g->arms[i]};
         if (c.arm->nruns == 0) continue;
         if (!cell_is_averaging(c.arm->cell, &c.slip, &c.n, &c.estimator)) continue;
-        TRY(pool_printf(&e->pool, &c.label, *c.estimator ? "%s (%s)" : "%s", c.arm->method,
-                        c.estimator));
-        TRY(pool_push(&e->pool, out, n, sizeof **out));
-        (*out)[*n - 1] = c;
+        c.label =
+            pool_printf(&e->pool, *c.estimator ? "%s (%s)" : "%s", c.arm->method, c.estimator);
+        pool_push(&e->pool, out, n, &c, sizeof c);
     }
     if (*n) qsort(*out, *n, sizeof **out, compare_cells);
-    return FGSF_OK;
 }
 
 static fgsf_status put_cell(exporter *e, plot *f, const averaging_cell *c, enum metric metric) {
-    const char *panel = NULL;
     fgsf_stats_interval y;
     scores s;
     TRY(scores_of(&e->pool, c->arm, metric, &s));
     if (s.s.seeds == 0) return FGSF_OK;
     TRY(mean_interval(&s, &y));
-    TRY(pool_printf(&e->pool, &panel, "slip %g: %s", c->slip, metric_title(metric)));
+    const char *panel = pool_printf(&e->pool, "slip %g: %s", c->slip, metric_title(metric));
     plot_seeds(f, s.s.seeds);
     look how = c->arm->look; // estimators are told apart, methods look as everywhere
     if (strcmp(c->estimator, "critic_only") == 0) how = (look){"#D55E00", 2, SQUARE};
     if (strcmp(c->estimator, "split") == 0) how = (look){"#CC79A7", 4, DIAMOND};
-    TRY(plot_point(e, f, c->label, how, panel));
+    plot_point(e, f, c->label, how, panel);
     fprintf(f->csv, ",%g,%ld", c->slip, c->n);
     plot_interval(f, y);
     fprintf(f->csv, ",%zu\n", s.s.seeds);
@@ -57,28 +54,25 @@ static fgsf_status put_cell(exporter *e, plot *f, const averaging_cell *c, enum 
 }
 
 // A panel's name ends in the measured quantity, after a colon if there is one.
-static fgsf_status put_ylabels(exporter *e, plot *f) {
-    const char **ylabels = NULL;
-    TRY(pool_get(&e->pool, f->panels.n, sizeof *ylabels, &ylabels));
+static void put_ylabels(exporter *e, plot *f) {
+    const char **ylabels = pool_get(&e->pool, f->panels.n, sizeof *ylabels);
     for (size_t i = 0; i < f->panels.n; i++) {
         const char *colon = strstr(f->panels.v[i], ": ");
         ylabels[i] = colon ? colon + 2 : f->panels.v[i];
     }
     plot_array(f, "YLABELS", ylabels, f->panels.n);
-    return FGSF_OK;
 }
 
 static fgsf_status write_averaging(exporter *e, const group *g, plot *f) {
     averaging_cell *cells = NULL;
-    size_t n = 0;
-    size_t slips = 0;
-    TRY(averaging_cells(e, g, &cells, &n));
+    size_t n = 0, slips = 0;
+    averaging_cells(e, g, &cells, &n);
     fputs("method,quantity,slip,n,mean,low,high,seeds\n", f->csv);
     for (enum metric k = 0; k < NSHOWN; k++) {
         for (size_t i = 0; i < n; i++) TRY(put_cell(e, f, &cells[i], k));
         if (k == 0) slips = f->panels.n;
     }
-    TRY(put_ylabels(e, f));
+    put_ylabels(e, f);
     plot_number(f, "BARS", 0);
     plot_text(f, "XCOLUMN", "n");
     plot_text(f, "XLABEL", "N, next states averaged per pair");
@@ -92,7 +86,7 @@ static fgsf_status write_averaging(exporter *e, const group *g, plot *f) {
 static fgsf_status write_ablation(exporter *e, const group *g, plot *f) {
     const arm **arms = NULL;
     size_t n = 0;
-    TRY(ablation_arms(&e->pool, g, &arms, &n));
+    ablation_arms(&e->pool, g, &arms, &n);
     return n < 2 ? FGSF_OK : plot_scores(e, f, arms, n);
 }
 
@@ -103,23 +97,24 @@ typedef struct grid_point {
     const char *series, *panel, *value;
 } grid_point;
 
-static fgsf_status grid_point_of(exporter *e, const char *key, const arm *a, grid_point *out) {
+static grid_point grid_point_of(exporter *e, const char *key, const arm *a) {
     names parts = {0};
     size_t length = strlen(key);
-    *out = (grid_point){a, a->method, "", NULL};
-    TRY(cell_parts(&e->pool, a->cell, &parts));
+    grid_point out = {a, a->method, "", NULL};
+    cell_parts(&e->pool, a->cell, &parts);
     for (size_t i = 0; i < parts.n; i++) {
         const char *piece = parts.v[i];
         if (!strchr(piece, '=')) {
-            TRY(pool_printf(&e->pool, &out->series, "%s %s", out->series, piece));
+            out.series = pool_printf(&e->pool, "%s %s", out.series, piece);
         } else if (strncmp(piece, key, length) == 0 && piece[length] == '=') {
-            out->value = piece + length + 1;
+            out.value = piece + length + 1;
         } else {
-            TRY(pool_printf(&e->pool, &out->panel, "%s%s, ", out->panel, piece));
+            out.panel = pool_printf(&e->pool, "%s%s, ", out.panel, piece);
         }
     }
     bool is_dqn = strstr(a->method, "dqn") != NULL;
-    return pool_printf(&e->pool, &out->panel, "%s%s", out->panel, is_dqn ? "DQN" : "SF");
+    out.panel = pool_printf(&e->pool, "%s%s", out.panel, is_dqn ? "DQN" : "SF");
+    return out;
 }
 
 static int compare_points(const void *a, const void *b) {
@@ -129,32 +124,27 @@ static int compare_points(const void *a, const void *b) {
     return order ? order : cell_compare(x->value, y->value);
 }
 
-static fgsf_status grid_points(exporter *e, const group *g, grid_point **out, size_t *n) {
+static void grid_points(exporter *e, const group *g, grid_point **out, size_t *n) {
     const arm **arms = NULL;
     size_t count = 0;
-    TRY(ablation_arms(&e->pool, g, &arms, &count));
+    ablation_arms(&e->pool, g, &arms, &count);
     for (size_t i = 0; i < count; i++) {
-        grid_point point;
-        TRY(grid_point_of(e, g->varied, arms[i], &point));
-        if (!point.value) continue;
-        TRY(pool_push(&e->pool, out, n, sizeof **out));
-        (*out)[*n - 1] = point;
+        grid_point point = grid_point_of(e, g->varied, arms[i]);
+        if (point.value) pool_push(&e->pool, out, n, &point, sizeof point);
     }
     if (*n) qsort(*out, *n, sizeof **out, compare_points);
-    return FGSF_OK;
 }
 
 static fgsf_status put_grid_point(exporter *e, plot *f, const grid_point *p, enum metric metric,
                                   double x) {
-    const char *panel = NULL;
     fgsf_stats_interval y;
     scores s;
     TRY(scores_of(&e->pool, p->arm, metric, &s));
     if (s.s.seeds == 0) return FGSF_OK;
     TRY(mean_interval(&s, &y));
-    TRY(pool_printf(&e->pool, &panel, "%s: %s", p->panel, metric_title(metric)));
+    const char *panel = pool_printf(&e->pool, "%s: %s", p->panel, metric_title(metric));
     plot_seeds(f, s.s.seeds);
-    TRY(plot_point(e, f, p->series, p->arm->look, panel));
+    plot_point(e, f, p->series, p->arm->look, panel);
     fprintf(f->csv, ",%s,%.9g", p->value, x);
     plot_interval(f, y);
     fprintf(f->csv, ",%zu\n", s.s.seeds);
@@ -168,7 +158,7 @@ static fgsf_status write_grid(exporter *e, const group *g, plot *f) {
     size_t n = 0, columns = 0;
     bool numbers = true;
     double low = INFINITY, high = -INFINITY;
-    TRY(grid_points(e, g, &points, &n));
+    grid_points(e, g, &points, &n);
     fputs("method,quantity,value,x,mean,low,high,seeds\n", f->csv);
     for (size_t i = 0; i < n; i++) {
         char *end = NULL;
@@ -176,7 +166,7 @@ static fgsf_status write_grid(exporter *e, const group *g, plot *f) {
         numbers = numbers && *end == '\0';
         low = fmin(low, value);
         high = fmax(high, value);
-        TRY(names_add(&e->pool, &values, points[i].value));
+        names_add(&e->pool, &values, points[i].value);
     }
     for (enum metric k = 0; k < NSHOWN; k++) {
         for (size_t i = 0; i < n; i++) {
@@ -187,7 +177,7 @@ static fgsf_status write_grid(exporter *e, const group *g, plot *f) {
         }
         if (k == 0) columns = f->panels.n;
     }
-    TRY(put_ylabels(e, f));
+    put_ylabels(e, f);
     plot_number(f, "BARS", !numbers);
     plot_array(f, "WORDS", values.v, values.n);
     fprintf(f->defs, "array AT[%zu] = [", values.n); // where they stand
@@ -207,8 +197,6 @@ static fgsf_status write_grid(exporter *e, const group *g, plot *f) {
 
 static fgsf_status write_overhead(exporter *e, const group *g, plot *f) {
     static const char *const COLUMNS[] = {"method", "median_ms", "p99_ms", "efficiency"};
-    static const char *const XLABELS[] = {"milliseconds, median to 99th percentile",
-                                          "GFLOP/s of the step / GFLOP/s of sgemm"};
     static const char *const PANELS[] = {"time per training step", "efficiency"};
     const csv *t = g->source;
     size_t cols[4];
@@ -221,12 +209,13 @@ static fgsf_status write_overhead(exporter *e, const group *g, plot *f) {
         for (int k = 0; k < 2; k++) TRY(csv_number(t, row, cols[k + 1], &at[k]));
         TRY(csv_maybe(t, row, cols[3], &at[2]));
         if (names_find(&f->series, method, NULL)) {
-            TRY(pool_printf(&e->pool, &method, "%s (line %zu)", method, t->line[row]));
+            method = pool_printf(&e->pool, "%s (line %zu)", method, t->line[row]);
         }
-        TRY(plot_row(e, f, method, how, PANELS[0], (fgsf_stats_interval){at[0], at[0], at[1]}, 0));
-        TRY(plot_row(e, f, method, how, PANELS[1], (fgsf_stats_interval){at[2], at[2], at[2]}, 0));
+        plot_row(e, f, method, how, PANELS[0], (fgsf_stats_interval){at[0], at[0], at[1]}, 0);
+        plot_row(e, f, method, how, PANELS[1], (fgsf_stats_interval){at[2], at[2], at[2]}, 0);
     }
-    plot_rows(f, XLABELS, 1);
+    plot_rows(f, "milliseconds, median to 99th percentile",
+              "GFLOP/s of the step / GFLOP/s of sgemm", 1);
     return FGSF_OK;
 }
 
@@ -248,12 +237,11 @@ static const quantity QUANTITIES[] = {
 };
 #define NQUANTITIES (sizeof QUANTITIES / sizeof QUANTITIES[0])
 
-static fgsf_status put_point(exporter *e, plot *f, bool linear, const quantity *q, double x,
-                             double ratio) {
-    TRY(plot_point(e, f, linear ? "linear growth" : "training step",
-                   linear ? (look){"#444444", 2, CIRCLE} : palette(0), q->panel));
+static void put_point(exporter *e, plot *f, bool linear, const quantity *q, double x,
+                      double ratio) {
+    plot_point(e, f, linear ? "linear growth" : "training step",
+               linear ? (look){"#444444", 2, CIRCLE} : palette(0), q->panel);
     fprintf(f->csv, ",%.9g,%.9g\n", x, ratio);
-    return FGSF_OK;
 }
 
 // Writes times as multiples of the first, *unit, which stays 0 when there is none, and how they
@@ -263,9 +251,7 @@ static fgsf_status put_quantity(exporter *e, const csv *t, plot *f, const quanti
                                 double *top, const char **tics) {
     static const char *const COLUMNS[] = {"series", "x", "y"};
     size_t cols[3];
-    double start = 0;
-    double x = 0;
-    double y = 0;
+    double start = 0, x = 0, y = 0;
     TRY(csv_need(t, COLUMNS, 3, cols));
     for (size_t row = 0; row < t->rows; row++) {
         if (strcmp(csv_text(t, row, cols[0]), q->series) != 0) continue;
@@ -276,20 +262,19 @@ static fgsf_status put_quantity(exporter *e, const csv *t, plot *f, const quanti
             start = x;
             *unit = y;
         }
-        TRY(put_point(e, f, false, q, x, y / *unit));
-        TRY(pool_printf(&e->pool, tics, "%s%s%.9g", *tics, **tics ? " " : "", x));
+        put_point(e, f, false, q, x, y / *unit);
+        *tics = pool_printf(&e->pool, "%s%s%.9g", *tics, **tics ? " " : "", x);
         if (q->log) *top = fmax(*top, fmax(x / start, y / *unit));
     }
     if (*unit == 0) return FGSF_OK;
-    TRY(put_point(e, f, true, q, start, 1));
-    return put_point(e, f, true, q, x, q->log ? x / start : y / *unit);
+    put_point(e, f, true, q, start, 1);
+    put_point(e, f, true, q, x, q->log ? x / start : y / *unit);
+    return FGSF_OK;
 }
 
 static fgsf_status write_scaling(exporter *e, const group *g, plot *f) {
     size_t n = 0;
-    const char *xlabels[NQUANTITIES];
-    const char *ylabels[NQUANTITIES];
-    const char *tics[NQUANTITIES];
+    const char *xlabels[NQUANTITIES], *ylabels[NQUANTITIES], *tics[NQUANTITIES];
     double top = 1;
     fputs("method,quantity,x,ratio\n", f->csv);
     for (size_t i = 0; i < NQUANTITIES; i++) {
@@ -298,7 +283,7 @@ static fgsf_status write_scaling(exporter *e, const group *g, plot *f) {
         double unit = 0;
         TRY(put_quantity(e, g->source, f, q, &unit, &top, &values));
         if (unit == 0) continue;
-        TRY(pool_printf(&e->pool, &ylabels[n], "step time / %.2f ms", unit));
+        ylabels[n] = pool_printf(&e->pool, "step time / %.2f ms", unit);
         xlabels[n] = q->xlabel;
         tics[n++] = q->log ? values : "";
     }
@@ -337,7 +322,7 @@ static fgsf_status write_theory(exporter *e, const group *g, plot *f) {
         TRY(csv_maybe(t, row, cols[2], &at[1]));
         for (int k = 0; k < 2; k++) low[k] = fmin(low[k], at[k]);
         for (int k = 0; k < 2; k++) high[k] = fmax(high[k], at[k]);
-        TRY(plot_point(e, f, name, named_look(name, palette(f->series.n)), g->name));
+        plot_point(e, f, name, named_look(name, palette(f->series.n)), g->name);
         fprintf(f->csv, ",%.9g", at[0]);
         plot_interval(f, (fgsf_stats_interval){at[1], at[1], at[1]});
         fputc('\n', f->csv);

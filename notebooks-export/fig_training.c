@@ -6,12 +6,11 @@
 #include "export.h"
 
 // Curves over training steps, which are shown in thousands once there are thousands of them.
-static fgsf_status finish_curves(exporter *e, plot *f, double last, const char *xlabel,
-                                 const char *ylabel, bool log_y) {
+static void finish_curves(exporter *e, plot *f, double last, const char *xlabel, const char *ylabel,
+                          bool log_y) {
     const char *label = xlabel;
-    const char **ylabels = NULL;
-    if (last >= 5000) TRY(pool_printf(&e->pool, &label, "%s (thousands)", xlabel));
-    TRY(pool_get(&e->pool, f->panels.n, sizeof *ylabels, &ylabels));
+    if (last >= 5000) label = pool_printf(&e->pool, "%s (thousands)", xlabel);
+    const char **ylabels = pool_get(&e->pool, f->panels.n, sizeof *ylabels);
     for (size_t i = 0; i < f->panels.n; i++) ylabels[i] = ylabel;
     plot_number(f, "XSCALE", last >= 5000 ? 1000 : 1);
     plot_text(f, "XLABEL", label);
@@ -20,21 +19,19 @@ static fgsf_status finish_curves(exporter *e, plot *f, double last, const char *
     plot_number(f, "MARK", -1);
     plot_number(f, "LOGX", 0);
     plot_number(f, "LOGY", log_y);
-    return FGSF_OK;
 }
 
-static fgsf_status put_curve(exporter *e, plot *f, const arm *a, const char *panel, const curve *c,
-                             double paper) {
+static void put_curve(exporter *e, plot *f, const arm *a, const char *panel, const curve *c,
+                      double paper) {
     if (c->n) plot_seeds(f, c->seeds);
     for (size_t i = 0; i < c->n; i++) {
-        TRY(plot_point(e, f, a->label, a->look, panel));
+        plot_point(e, f, a->label, a->look, panel);
         fprintf(f->csv, ",%.9g", c->x[i]);
         plot_interval(f, c->y[i]);
         fprintf(f->csv, ",%zu,", c->seeds);
         csv_put_number(f->csv, i + 1 == c->n ? paper : NAN);
         fputc('\n', f->csv);
     }
-    return FGSF_OK;
 }
 
 static fgsf_status write_cumulative(exporter *e, const group *g, plot *f) {
@@ -54,12 +51,12 @@ static fgsf_status write_cumulative(exporter *e, const group *g, plot *f) {
                                ? paper_cumulative(&e->paper, g, a->method, own.v[k])
                                : NAN;
             TRY(cumulative_curve(&e->pool, a, own.v[k], &c));
-            TRY(put_curve(e, f, a, own.v[k], &c, paper));
+            put_curve(e, f, a, own.v[k], &c, paper);
             if (c.n) last = fmax(last, c.x[c.n - 1]);
             any_paper = any_paper || !isnan(paper);
         }
     }
-    TRY(finish_curves(e, f, last, "steps on the task", "cumulative reward", false));
+    finish_curves(e, f, last, "steps on the task", "cumulative reward", false);
     plot_number(f, "PAPER", any_paper);
     plot_grid(f, f->panels.n > 4 ? 3 : 2, 400, 300);
     return FGSF_OK;
@@ -79,11 +76,11 @@ static fgsf_status write_columns(exporter *e, const group *g, plot *f, const cha
             TRY(diagnostic_curve(&e->pool, &g->arms[i], columns[k], log_y, &c));
             for (size_t j = 0; j < c.n; j++) top = fmax(top, c.y[j].high);
             if (c.n < 2 || top <= 0) continue;
-            TRY(put_curve(e, f, &g->arms[i], titles[k], &c, NAN));
+            put_curve(e, f, &g->arms[i], titles[k], &c, NAN);
             last = fmax(last, c.x[c.n - 1]);
         }
     }
-    TRY(finish_curves(e, f, last, "training steps, all tasks", ylabel, log_y));
+    finish_curves(e, f, last, "training steps, all tasks", ylabel, log_y);
     plot_number(f, "PAPER", 0);
     plot_grid(f, 2, f->panels.n == 1 ? 860 : 520, 340);
     return FGSF_OK;

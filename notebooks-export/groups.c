@@ -59,10 +59,6 @@ const run *arm_example(const arm *a) {
     return a->runs[i < a->nruns ? i : 0];
 }
 
-const char *method_name(size_t i) {
-    return i < NMETHODS ? METHODS[i].name : NULL;
-}
-
 look method_look(const char *method) {
     size_t i = method_rank(method);
     return i < NMETHODS ? METHODS[i].look : (look){"#999999", 1, UP};
@@ -111,28 +107,23 @@ static size_t find_number(const char *cell) {
     return 0;
 }
 
-fgsf_status cell_parts(pool *p, const char *cell, names *out) {
-    const char *piece = NULL;
+void cell_parts(pool *p, const char *cell, names *out) {
     size_t number = strchr(cell, '=') ? 0 : find_number(cell), word = number;
     while (word > 0 && cell[word - 1] != '-') word--;
     if (number) {
-        if (word > 1) {
-            TRY(pool_printf(p, &piece, "%.*s", (int)word - 1, cell));
-            TRY(names_add(p, out, piece));
-        }
-        TRY(pool_printf(p, &piece, "%.*s=%s", (int)(number - word), cell + word, cell + number));
-        return names_add(p, out, piece);
+        int length = (int)(number - word);
+        if (word > 1) names_add(p, out, pool_printf(p, "%.*s", (int)word - 1, cell));
+        names_add(p, out, pool_printf(p, "%.*s=%s", length, cell + word, cell + number));
+        return;
     }
     while (*cell) { // a '+' may also belong to a number, 1e+5: a key follows those that separate
         size_t length = strcspn(cell, "+");
         while (cell[length] && strcspn(cell + length + 1, "=") >= strcspn(cell + length + 1, "+")) {
             length += 1 + strcspn(cell + length + 1, "+");
         }
-        TRY(pool_printf(p, &piece, "%.*s", (int)length, cell));
-        TRY(names_add(p, out, piece));
+        names_add(p, out, pool_printf(p, "%.*s", (int)length, cell));
         cell += length + (cell[length] == '+');
     }
-    return FGSF_OK;
 }
 
 int cell_compare(const char *a, const char *b) {
@@ -185,8 +176,9 @@ static bool same_group(const run *x, const group *g) {
 static bool has_held_out(const csv *eval) {
     size_t task = 0;
     if (!csv_find(eval, "task", &task)) return false;
-    for (size_t i = 0; i < eval->rows; i++)
+    for (size_t i = 0; i < eval->rows; i++) {
         if (csv_text(eval, i, task)[0] == 'h') return true;
+    }
     return false;
 }
 
@@ -201,15 +193,13 @@ static unsigned data_of(const run *r) {
            (r->trajectory.rows ? HAS_TRAJECTORY : 0u);
 }
 
-static fgsf_status add_arm(pool *p, group *g, const run *r) {
-    TRY(pool_push(p, &g->arms, &g->narms, sizeof *g->arms));
-    arm *a = &g->arms[g->narms - 1];
-    *a = (arm){.method = r->method,
-               .cell = r->cell,
-               .label = r->method,
-               .look = named_look(r->cell, method_look(r->method))};
-    if (r->cell) TRY(pool_printf(p, &a->label, "%s@%s", r->method, r->cell));
-    return FGSF_OK;
+static void add_arm(pool *p, group *g, const run *r) {
+    arm a = {.method = r->method,
+             .cell = r->cell,
+             .label = r->method,
+             .look = named_look(r->cell, method_look(r->method))};
+    if (r->cell) a.label = pool_printf(p, "%s@%s", r->method, r->cell);
+    pool_push(p, &g->arms, &g->narms, &a, sizeof a);
 }
 
 // Runs that are averaged or compared must have the same settings; cells may differ from each other.
@@ -225,46 +215,37 @@ static fgsf_status check_same(const run *a, const run *b) {
 }
 
 static fgsf_status add_run(pool *p, group *g, run *r) {
-    if (g->narms == 0 || !same_arm(r, &g->arms[g->narms - 1])) TRY(add_arm(p, g, r));
+    if (g->narms == 0 || !same_arm(r, &g->arms[g->narms - 1])) add_arm(p, g, r);
     arm *a = &g->arms[g->narms - 1];
+    const run *before = a->nruns ? a->runs[a->nruns - 1] : NULL;
     if (strcmp(r->status, "done") != 0) {
         a->unfinished++;
         a->diverged += strcmp(r->status, "diverged") == 0;
         return FGSF_OK;
     }
-    if (a->nruns && a->runs[a->nruns - 1]->seed == r->seed) {
+    if (before && before->seed == r->seed) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s seed %ld is the same run as in %s", r->dir,
-                         a->label, r->seed, a->runs[a->nruns - 1]->dir);
+                         a->label, r->seed, before->dir);
     }
-    const run *before = a->nruns ? a->runs[a->nruns - 1] : NULL;
     if (before) TRY(check_same(before, r));
-    TRY(pool_push(p, &a->runs, &a->nruns, sizeof *a->runs));
-    a->runs[a->nruns - 1] = r;
+    pool_push(p, &a->runs, &a->nruns, &r, sizeof r);
     g->has |= data_of(r);
     return FGSF_OK;
 }
 
 // The paper calls the mazes pointmaze_umaze and so on; other names are ours.
-static fgsf_status name_group(pool *p, group *g) {
+static void name_group(pool *p, group *g) {
     g->name = g->title = g->paper_env = g->env;
-    if (!g->layout) return FGSF_OK;
-    TRY(pool_printf(p, &g->name, "%s_%s", g->env, g->layout));
-    TRY(pool_printf(p, &g->paper_env, "pointmaze_%s", g->layout));
-    g->title = g->name;
-    return FGSF_OK;
-}
-
-static fgsf_status new_group(pool *p, group **list, size_t *n, group g) {
-    TRY(pool_push(p, list, n, sizeof **list));
-    (*list)[*n - 1] = g;
-    return FGSF_OK;
+    if (!g->layout) return;
+    g->name = g->title = pool_printf(p, "%s_%s", g->env, g->layout);
+    g->paper_env = pool_printf(p, "pointmaze_%s", g->layout);
 }
 
 // A summary does not record settings; its folder has the name of the study.
-static fgsf_status name_study(pool *p, const run *r, const char **out) {
+static const char *name_study(pool *p, const run *r) {
     const char *end = strrchr(r->dir, '/'), *start = end;
     while (start && start > r->dir && start[-1] != '/') start--;
-    return end ? pool_printf(p, out, "%.*s", (int)(end - start), start) : FGSF_OK;
+    return end ? pool_printf(p, "%.*s", (int)(end - start), start) : NULL;
 }
 
 // Cells of one method have its colour and line; in a figure with several of them the points differ.
@@ -301,23 +282,23 @@ static fgsf_status finish_group(pool *p, group *g) {
     for (size_t i = 0; i < g->narms && !first; i++) {
         if (g->arms[i].nruns) first = arm_example(&g->arms[i]);
     }
-    if (first && !first->preset && first->summary_only) return name_study(p, first, &g->about);
+    if (first && !first->preset && first->summary_only) g->about = name_study(p, first);
     if (!first || !first->preset) return FGSF_OK;
     const char *changed = !first->cell && first->changed ? first->changed : "";
     if (strlen(changed) > MAX_ABOUT) changed = "settings changed";
-    return pool_printf(p, &g->about, "%s%s%s", first->preset, *changed ? ", " : "", changed);
+    g->about = pool_printf(p, "%s%s%s", first->preset, *changed ? ", " : "", changed);
+    return FGSF_OK;
 }
 
 static fgsf_status env_groups(pool *p, const corpus *c, group **list, size_t *n) {
-    run **order = NULL;
-    TRY(pool_get(p, c->nruns, sizeof *order, &order));
+    run **order = pool_get(p, c->nruns, sizeof *order);
     for (size_t i = 0; i < c->nruns; i++) order[i] = &c->runs[i];
     qsort(order, c->nruns, sizeof *order, compare_runs);
     for (size_t i = 0; i < c->nruns; i++) {
         if (*n == 0 || !same_group(order[i], &(*list)[*n - 1])) {
             group g = {.env = order[i]->env, .layout = order[i]->layout};
-            TRY(name_group(p, &g));
-            TRY(new_group(p, list, n, g));
+            name_group(p, &g);
+            pool_push(p, list, n, &g, sizeof g);
         }
         TRY(add_run(p, &(*list)[*n - 1], order[i]));
     }
@@ -326,29 +307,27 @@ static fgsf_status env_groups(pool *p, const corpus *c, group **list, size_t *n)
 }
 
 // The keys that the cells of a group vary, and all values of each as "key=value".
-static fgsf_status varied_keys(pool *p, const group *g, names *keys, names *settings) {
+static void varied_keys(pool *p, const group *g, names *keys, names *settings) {
     const arm **arms = NULL;
     size_t n = 0;
-    TRY(ablation_arms(p, g, &arms, &n));
+    ablation_arms(p, g, &arms, &n);
     for (size_t i = 0; i < n; i++) {
         names parts = {0};
-        const char *key = NULL;
-        TRY(cell_parts(p, arms[i]->cell, &parts));
+        cell_parts(p, arms[i]->cell, &parts);
         for (size_t k = 0; k < parts.n; k++) {
-            if (!strchr(parts.v[k], '=')) continue;
-            TRY(pool_printf(p, &key, "%.*s", (int)strcspn(parts.v[k], "="), parts.v[k]));
-            TRY(names_add(p, keys, key));
-            TRY(names_add(p, settings, parts.v[k]));
+            int length = (int)strcspn(parts.v[k], "=");
+            if (parts.v[k][length] == '\0') continue;
+            names_add(p, keys, pool_printf(p, "%.*s", length, parts.v[k]));
+            names_add(p, settings, parts.v[k]);
         }
     }
-    return FGSF_OK;
 }
 
 // A figure shows one varied key, so each that has two values is a group of its own.
-static fgsf_status grid_groups(pool *p, size_t envs, group **list, size_t *n) {
+static void grid_groups(pool *p, size_t envs, group **list, size_t *n) {
     for (size_t i = 0; i < envs; i++) {
         names keys = {0}, settings = {0};
-        TRY(varied_keys(p, &(*list)[i], &keys, &settings));
+        varied_keys(p, &(*list)[i], &keys, &settings);
         for (size_t k = 0; k < keys.n; k++) {
             size_t values = 0, length = strlen(keys.v[k]);
             for (size_t j = 0; j < settings.n; j++) {
@@ -360,53 +339,52 @@ static fgsf_status grid_groups(pool *p, size_t envs, group **list, size_t *n) {
             g.varied = keys.v[k];
             g.has = HAS_GRID;
             g.paper_env = NULL; // its runs are reported once
-            TRY(pool_printf(p, &g.name, "%s_%s", (*list)[i].name, g.varied));
-            TRY(new_group(p, list, n, g));
+            g.name = pool_printf(p, "%s_%s", (*list)[i].name, g.varied);
+            pool_push(p, list, n, &g, sizeof g);
         }
     }
-    return FGSF_OK;
 }
 
 // A policy map shows one arm, so each that has one is a group of its own.
-static fgsf_status map_groups(pool *p, size_t envs, group **list, size_t *n) {
+static void map_groups(pool *p, size_t envs, group **list, size_t *n) {
     for (size_t i = 0; i < envs; i++) {
         for (size_t j = 0; j < (*list)[i].narms; j++) {
-            arm *a = &(*list)[i].arms[j];
-            if (a->nruns == 0 || arm_example(a)->policy_map.rows == 0) continue;
-            if (!a->shown) continue;
-            group g = {.env = (*list)[i].env, .arms = a, .narms = 1, .has = HAS_MAP};
-            g.about = (*list)[i].about;
-            TRY(pool_printf(p, &g.name, "%s_%s", (*list)[i].name, a->label));
-            TRY(pool_printf(p, &g.title, "%s, %s", (*list)[i].title, a->label));
-            TRY(new_group(p, list, n, g));
+            const group *of = &(*list)[i];
+            arm *a = &of->arms[j];
+            if (!a->shown || arm_example(a)->policy_map.rows == 0) continue;
+            group g = {.env = of->env,
+                       .about = of->about,
+                       .name = pool_printf(p, "%s_%s", of->name, a->label),
+                       .title = pool_printf(p, "%s, %s", of->title, a->label),
+                       .arms = a,
+                       .narms = 1,
+                       .has = HAS_MAP};
+            pool_push(p, list, n, &g, sizeof g);
         }
     }
-    return FGSF_OK;
 }
 
 // Names a group after its file below root, without the ending: bench/overhead.csv is
 // bench_overhead. The folder theory/ adds nothing to its files' names.
-static fgsf_status file_groups(pool *p, const char *root, const csv *files, size_t count,
-                               unsigned has, group **list, size_t *n) {
-    for (size_t i = 0; i < count; i++) {
-        const char *path = files[i].path + strlen(root);
+static void file_groups(pool *p, const char *root, const corpus *c, enum table_kind kind,
+                        unsigned has, group **list, size_t *n) {
+    for (size_t i = 0; i < c->ntables[kind]; i++) {
+        const csv *file = &c->tables[kind][i];
+        const char *path = file->path + strlen(root);
         path += strspn(path, "/");
         if (strncmp(path, "theory/", 7) == 0) path += 7;
-        group g = {.source = &files[i], .has = has};
-        TRY(pool_printf(p, &g.name, "%.*s", (int)(strlen(path) - 4), path));
-        g.title = csv_note(&files[i], "title");
+        group g = {.source = file, .has = has, .title = csv_note(file, "title")};
+        g.name = pool_printf(p, "%.*s", (int)(strlen(path) - 4), path);
         if (!g.title) g.title = g.name;
-        TRY(new_group(p, list, n, g));
+        pool_push(p, list, n, &g, sizeof g);
     }
-    return FGSF_OK;
 }
 
 // Turns every name into one that is fit for a file and different from the others.
-static fgsf_status tidy_names(pool *p, group *list, size_t n) {
+static void tidy_names(pool *p, group *list, size_t n) {
     names seen = {0};
     for (size_t i = 0; i < n; i++) {
-        const char *name = NULL;
-        TRY(pool_printf(p, &name, "%s", list[i].name));
+        const char *name = pool_printf(p, "%s", list[i].name);
         for (char *c = (char *)name; *c; c++) {
             bool fit = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                               "_-.@",
@@ -415,23 +393,24 @@ static fgsf_status tidy_names(pool *p, group *list, size_t n) {
         }
         const char *unique = name;
         for (int k = 2; names_find(&seen, unique, NULL); k++) {
-            TRY(pool_printf(p, &unique, "%s-%d", name, k));
+            unique = pool_printf(p, "%s-%d", name, k);
         }
-        TRY(names_add(p, &seen, unique));
+        names_add(p, &seen, unique);
         list[i].name = unique;
     }
-    return FGSF_OK;
 }
 
 fgsf_status groups_make(pool *p, const char *root, const corpus *c, group **out, size_t *n) {
     TRY(env_groups(p, c, out, n));
-    for (size_t i = 0; c->partial && i < *n; i++) (*out)[i].has &= HAS_TRAIN;
-    if (c->partial) return tidy_names(p, *out, *n);
     size_t envs = *n;
-    TRY(grid_groups(p, envs, out, n));
-    TRY(map_groups(p, envs, out, n));
-    TRY(file_groups(p, root, c->theory_curve, c->ntheory_curve, HAS_CURVE, out, n));
-    TRY(file_groups(p, root, c->overhead, c->noverhead, HAS_OVERHEAD, out, n));
-    TRY(file_groups(p, root, c->scaling, c->nscaling, HAS_SCALING, out, n));
-    return tidy_names(p, *out, *n);
+    for (size_t i = 0; c->partial && i < envs; i++) (*out)[i].has &= HAS_TRAIN;
+    if (!c->partial) {
+        grid_groups(p, envs, out, n);
+        map_groups(p, envs, out, n);
+        file_groups(p, root, c, THEORY_CURVE, HAS_CURVE, out, n);
+        file_groups(p, root, c, OVERHEAD, HAS_OVERHEAD, out, n);
+        file_groups(p, root, c, SCALING, HAS_SCALING, out, n);
+    }
+    tidy_names(p, *out, *n);
+    return FGSF_OK;
 }

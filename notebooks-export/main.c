@@ -12,13 +12,14 @@
 
 #include "export.h"
 #include "flags.h"
+#include "io.h"
 #include "say.h"
 
 // The paper's values lie beside this source file.
-static fgsf_status default_paper_dir(pool *p, const char **out) {
+static const char *default_paper_dir(pool *p) {
     const char *slash = strrchr(__FILE__, '/');
     int length = slash ? (int)(slash - __FILE__) : 1;
-    return pool_printf(p, out, "%.*s/paper", length, slash ? __FILE__ : ".");
+    return pool_printf(p, "%.*s/paper", length, slash ? __FILE__ : ".");
 }
 
 // Reads the command line; returns FGSF_FLAGS_RUN or the exit code.
@@ -45,48 +46,44 @@ static int read_flags(int argc, char **argv, exporter *e) {
     return FGSF_FLAGS_BAD;
 }
 
-fgsf_status made_add(exporter *e, artefact a) {
-    TRY(pool_push(&e->pool, &e->made, &e->nmade, sizeof *e->made));
-    e->made[e->nmade - 1] = a;
-    return FGSF_OK;
+void made_add(exporter *e, artefact a) {
+    pool_push(&e->pool, &e->made, &e->nmade, &a, sizeof a);
+}
+
+static exporter the_export; // what it leaves half done is removed however the program ends
+
+static void remove_stage(void) {
+    if (the_export.stage) file_remove_tree(the_export.stage);
+    pool_free(&the_export.pool);
 }
 
 static fgsf_status open_stage(exporter *e) {
-    static const char *const FOLDERS[] = {"figures", "tables"};
-    const char *path = NULL;
-    TRY(file_make_dirs(e->out));
-    TRY(pool_printf(&e->pool, &path, "%s/.export-XXXXXX", e->out));
+    TRY(fgsf_io_make_directory(e->out));
+    const char *path = pool_printf(&e->pool, "%s/.export-XXXXXX", e->out);
     if (!mkdtemp((char *)path)) return fgsf_fail(FGSF_ERR_IO, "%s: %s", e->out, strerror(errno));
     e->stage = path;
-    for (size_t i = 0; i < 2; i++) {
-        TRY(pool_printf(&e->pool, &path, "%s/%s", e->stage, FOLDERS[i]));
-        TRY(file_make_dirs(path));
-    }
-    return FGSF_OK;
+    TRY(fgsf_io_make_directory(pool_printf(&e->pool, "%s/figures", e->stage)));
+    return fgsf_io_make_directory(pool_printf(&e->pool, "%s/tables", e->stage));
 }
 
 static fgsf_status publish_file(exporter *e, const char *name) {
-    const char *from = NULL;
-    const char *to = NULL;
-    TRY(pool_printf(&e->pool, &from, "%s/%s", e->stage, name));
-    TRY(pool_printf(&e->pool, &to, "%s/%s", e->out, name));
+    const char *from = pool_printf(&e->pool, "%s/%s", e->stage, name);
+    const char *to = pool_printf(&e->pool, "%s/%s", e->out, name);
     if (rename(from, to) != 0) return fgsf_fail(FGSF_ERR_IO, "%s: %s", to, strerror(errno));
     return FGSF_OK;
 }
 
 // Moves every file of stage/folder to out/folder.
 static fgsf_status publish_folder(exporter *e, const char *folder) {
-    const char *path = NULL;
-    TRY(pool_printf(&e->pool, &path, "%s/%s", e->out, folder));
-    TRY(file_make_dirs(path));
-    TRY(pool_printf(&e->pool, &path, "%s/%s", e->stage, folder));
+    const char *path = pool_printf(&e->pool, "%s/%s", e->out, folder);
+    TRY(fgsf_io_make_directory(path));
+    path = pool_printf(&e->pool, "%s/%s", e->stage, folder);
     DIR *dir = opendir(path);
     if (!dir) return fgsf_fail(FGSF_ERR_IO, "%s: %s", path, strerror(errno));
     fgsf_status status = FGSF_OK;
     for (struct dirent *entry; status == FGSF_OK && (entry = readdir(dir));) {
         if (entry->d_name[0] == '.') continue;
-        status = pool_printf(&e->pool, &path, "%s/%s", folder, entry->d_name);
-        if (status == FGSF_OK) status = publish_file(e, path);
+        status = publish_file(e, pool_printf(&e->pool, "%s/%s", folder, entry->d_name));
     }
     closedir(dir);
     return status;
@@ -129,18 +126,17 @@ static void report(const exporter *e) {
 }
 
 int main(int argc, char **argv) {
-    exporter e = {0};
+    exporter *e = &the_export;
+    atexit(remove_stage);
     signal(SIGPIPE, SIG_IGN);
-    int code = read_flags(argc, argv, &e);
+    int code = read_flags(argc, argv, e);
     if (code != FGSF_FLAGS_RUN) return code;
-    fgsf_status status = e.paper_dir ? FGSF_OK : default_paper_dir(&e.pool, &e.paper_dir);
-    if (status == FGSF_OK) status = run_export(&e);
-    if (e.stage) file_remove_tree(e.stage);
+    if (!e->paper_dir) e->paper_dir = default_paper_dir(&e->pool);
+    fgsf_status status = run_export(e);
     if (status == FGSF_OK) {
-        report(&e);
+        report(e);
     } else {
         fgsf_say("export: %s", fgsf_last_error());
     }
-    pool_free(&e.pool);
     return status == FGSF_OK ? 0 : 2;
 }

@@ -72,8 +72,7 @@ static fgsf_status add_code(cJSON *cells, const char *source, const char *mime, 
 
 static fgsf_status encode_base64(pool *p, const unsigned char *in, size_t n, const char **out) {
     static const char DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *text = NULL;
-    TRY(pool_get(p, (n + 2) / 3 * 4 + 1, 1, &text));
+    char *text = pool_get(p, (n + 2) / 3 * 4 + 1, 1);
     char *to = text;
     for (size_t i = 0; i < n; i += 3) {
         size_t left = n - i;
@@ -90,29 +89,27 @@ static fgsf_status encode_base64(pool *p, const unsigned char *in, size_t n, con
 }
 
 static fgsf_status add_figure(exporter *e, cJSON *cells, const artefact *a) {
-    const char *text = NULL;
     const char *image = NULL;
     char *bytes = NULL;
     size_t size = 0;
-    TRY(pool_printf(&e->pool, &text, "%s/figures/%s.png", e->stage, a->name));
+    const char *text = pool_printf(&e->pool, "%s/figures/%s.png", e->stage, a->name);
     TRY(file_read(&e->pool, text, &bytes, &size));
     if (size == 0) return fgsf_fail(FGSF_ERR_IO, "%s: gnuplot left it empty", text);
     TRY(encode_base64(&e->pool, (const unsigned char *)bytes, size, &image));
-    TRY(pool_printf(&e->pool, &text, "### %s", a->caption));
+    text = pool_printf(&e->pool, "### %s", a->caption);
     TRY(add_markdown(cells, text));
-    TRY(pool_printf(&e->pool, &text, "figure('%s')", a->name));
+    text = pool_printf(&e->pool, "figure('%s')", a->name);
     return add_code(cells, text, "image/png", image);
 }
 
 static fgsf_status add_table(exporter *e, cJSON *cells, const artefact *a) {
-    const char *text = NULL;
     char *markdown = NULL;
     size_t size = 0;
-    TRY(pool_printf(&e->pool, &text, "%s/tables/%s.md", e->stage, a->name));
+    const char *text = pool_printf(&e->pool, "%s/tables/%s.md", e->stage, a->name);
     TRY(file_read(&e->pool, text, &markdown, &size));
-    TRY(pool_printf(&e->pool, &text, "### %s: %s", a->group, a->caption));
+    text = pool_printf(&e->pool, "### %s: %s", a->group, a->caption);
     TRY(add_markdown(cells, text));
-    TRY(pool_printf(&e->pool, &text, "pd.read_csv('tables/%s.csv')", a->name));
+    text = pool_printf(&e->pool, "pd.read_csv('tables/%s.csv')", a->name);
     const char *body = strstr(markdown, "\n\n");
     return add_code(cells, text, "text/markdown", size > TABLE_LIMIT || !body ? NULL : body + 2);
 }
@@ -150,10 +147,9 @@ static fgsf_status relative_path(pool *p, const char *from, const char *to, cons
             if ((!here[i] || here[i] == '/') && (!there[i] || there[i] == '/')) same = i;
             if (here[i] != there[i] || !here[i]) break;
         }
-        status = pool_printf(p, out, "%s", there[same] ? there + same + 1 : "");
-        for (const char *up = strchr(here + same, '/'); up && status == FGSF_OK;
-             up = strchr(up + 1, '/')) {
-            status = pool_printf(p, out, "../%s", *out);
+        *out = pool_printf(p, "%s", there[same] ? there + same + 1 : "");
+        for (const char *up = strchr(here + same, '/'); up; up = strchr(up + 1, '/')) {
+            *out = pool_printf(p, "../%s", *out);
         }
     }
     free(here);
@@ -176,14 +172,12 @@ static fgsf_status add_runs(exporter *e, cJSON *cells) {
     TRY(relative_path(&e->pool, e->out, e->runs, &path));
     cJSON *string = cJSON_CreateString(path);
     char *quoted = string ? cJSON_PrintUnformatted(string) : NULL; // as Python quotes it too
-    fgsf_status status = quoted ? FGSF_OK : fail_memory();
-    if (status == FGSF_OK) {
-        status = pool_printf(&e->pool, &text, "RUNS = %s\n%s", quoted,
-                             template_text("notebook_runs.py"));
+    if (quoted) {
+        text = pool_printf(&e->pool, "RUNS = %s\n%s", quoted, template_text("notebook_runs.py"));
     }
     cJSON_Delete(string);
     free(quoted);
-    TRY(status);
+    if (!text) return fail_memory();
     TRY(add_markdown(cells, "## From the runs\n\n`RUNS` is the folder of the runs, seen from here. "
                             "The package: `pip install ./python` in the repository."));
     TRY(add_code(cells, text, NULL, NULL));
@@ -192,8 +186,7 @@ static fgsf_status add_runs(exporter *e, cJSON *cells) {
 }
 
 static fgsf_status add_group(exporter *e, cJSON *cells, const char *about) {
-    const char *text = NULL;
-    TRY(pool_printf(&e->pool, &text, "## %s", about));
+    const char *text = pool_printf(&e->pool, "## %s", about);
     TRY(add_markdown(cells, text));
     for (size_t i = 0; i < e->nmade; i++) {
         const artefact *a = &e->made[i];
@@ -223,13 +216,13 @@ static fgsf_status build(exporter *e, cJSON *notebook) {
     TRY(add_markdown(cells, INTRODUCTION));
     TRY(add_code(cells, template_text("notebook.py"), NULL, NULL));
     if (has_directories(&e->corpus)) TRY(add_runs(e, cells));
-    for (size_t i = 0; i < e->nmade; i++) TRY(names_add(&e->pool, &groups, e->made[i].group));
+    for (size_t i = 0; i < e->nmade; i++) names_add(&e->pool, &groups, e->made[i].group);
     for (size_t i = 0; i < groups.n; i++) TRY(add_group(e, cells, groups.v[i]));
     return add_metadata(notebook);
 }
 
 fgsf_status notebook_write(exporter *e) {
-    const char *path = NULL;
+    const char *path = pool_printf(&e->pool, "%s/notebook.ipynb", e->stage);
     FILE *out = NULL;
     cJSON *notebook = cJSON_CreateObject();
     if (!notebook) return fail_memory();
@@ -237,7 +230,6 @@ fgsf_status notebook_write(exporter *e) {
     char *text = status == FGSF_OK ? cJSON_Print(notebook) : NULL;
     cJSON_Delete(notebook);
     if (status == FGSF_OK && !text) status = fail_memory();
-    if (status == FGSF_OK) status = pool_printf(&e->pool, &path, "%s/notebook.ipynb", e->stage);
     if (status == FGSF_OK) status = file_open(path, &out);
     if (status == FGSF_OK) {
         fputs(text, out);

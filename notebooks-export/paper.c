@@ -9,9 +9,8 @@
 
 static fgsf_status read_known(pool *p, const char *dir, const char *name, const char *const *cols,
                               size_t n, csv *out) {
-    const char *path = NULL;
     size_t found[8];
-    TRY(pool_printf(p, &path, "%s/%s", dir, name));
+    const char *path = pool_printf(p, "%s/%s", dir, name);
     TRY(csv_read(p, path, out));
     return csv_need(out, cols, n, found);
 }
@@ -113,8 +112,7 @@ double paper_milliseconds(const paper_values *ref, const char *method) {
 double code_value(const paper_values *ref, const char *env, const char *method, const char *task,
                   double lr, const char *column) {
     const csv *t = &ref->code;
-    double nearest = NAN;
-    double sum = 0;
+    double nearest = NAN, sum = 0;
     size_t n = 0;
     for (size_t row = 0; row < t->rows && !isnan(lr); row++) {
         double rate = number_at(t, row, "lr");

@@ -59,19 +59,17 @@ static void put_name(FILE *f, const char *name) {
     for (; *name; name++) fputc(name_char(*name), f);
 }
 
-fgsf_status plot_point(exporter *e, plot *f, const char *series, look how, const char *panel) {
+void plot_point(exporter *e, plot *f, const char *series, look how, const char *panel) {
     if (!names_find(&f->series, series, NULL)) {
         size_t n = f->series.n;
-        TRY(names_add(&e->pool, &f->series, series));
-        TRY(pool_push(&e->pool, &f->looks, &n, sizeof *f->looks));
-        f->looks[n - 1] = how;
+        names_add(&e->pool, &f->series, series);
+        pool_push(&e->pool, &f->looks, &n, &how, sizeof how);
     }
-    TRY(names_add(&e->pool, &f->panels, panel));
+    names_add(&e->pool, &f->panels, panel);
     put_name(f->csv, series);
     fputc(',', f->csv);
     put_name(f->csv, panel);
     f->rows++;
-    return FGSF_OK;
 }
 
 static void put_quoted(FILE *f, const char *text, bool is_name) {
@@ -186,17 +184,16 @@ void csv_put_number(FILE *f, double x) {
 // ---- files --------------------------------------------------------------------------------------
 
 // "four_rooms (clean, env.slip=0.1): final return, n = 3 to 5 seeds [few seeds]"
-static fgsf_status make_title(exporter *e, const group *g, const figure *fig, const plot *f,
-                              const char **out) {
+static const char *make_title(exporter *e, const group *g, const figure *fig, const plot *f) {
     const char *label = f->seeds_min ? fgsf_stats_label(f->seeds_min) : "";
     const char *about = g->about ? g->about : "", *tail = "";
     if (f->seeds_min && f->seeds_min == f->seeds_max) {
-        TRY(pool_printf(&e->pool, &tail, ", n = %zu seed%s", f->seeds_min,
-                        f->seeds_min == 1 ? "" : "s"));
+        tail =
+            pool_printf(&e->pool, ", n = %zu seed%s", f->seeds_min, f->seeds_min == 1 ? "" : "s");
     } else if (f->seeds_min) {
-        TRY(pool_printf(&e->pool, &tail, ", n = %zu to %zu seeds", f->seeds_min, f->seeds_max));
+        tail = pool_printf(&e->pool, ", n = %zu to %zu seeds", f->seeds_min, f->seeds_max);
     }
-    return pool_printf(&e->pool, out, "%s%s%s%s: %s%s%s%s%s", g->title, *about ? " (" : "", about,
+    return pool_printf(&e->pool, "%s%s%s%s: %s%s%s%s%s", g->title, *about ? " (" : "", about,
                        *about ? ")" : "", fig->caption, tail, *label ? " [" : "", label,
                        *label ? "]" : "");
 }
@@ -204,10 +201,9 @@ static fgsf_status make_title(exporter *e, const group *g, const figure *fig, co
 static fgsf_status write_script(exporter *e, const char *name, const char *defs,
                                 const figure *fig) {
     char body[64];
-    const char *path = NULL;
     FILE *out = NULL;
     snprintf(body, sizeof body, "%s.gp", fig->body);
-    TRY(pool_printf(&e->pool, &path, "%s/figures/%s.gp", e->stage, name));
+    const char *path = pool_printf(&e->pool, "%s/figures/%s.gp", e->stage, name);
     TRY(file_open(path, &out));
     const template_value values[] = {
         {"NAME", name}, {"DEFINITIONS", defs}, {"BODY", template_text(body)}, {0}};
@@ -226,8 +222,8 @@ static fgsf_status collect(exporter *e, const group *g, const figure *fig, plot 
     fgsf_status status = FGSF_OK;
     if (!f->csv || !f->defs) status = fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
     if (status == FGSF_OK) status = fig->write(e, g, f);
-    if (status == FGSF_OK) status = make_title(e, g, fig, f, title);
     if (status == FGSF_OK) {
+        *title = make_title(e, g, fig, f);
         put_names(f);
         int extra = strcmp(fig->body, "intervals") == 0 ? 0 : legend_extra(f);
         f->height += extra;
@@ -243,19 +239,17 @@ static fgsf_status collect(exporter *e, const group *g, const figure *fig, plot 
 
 static fgsf_status write_figure(exporter *e, const group *g, const figure *fig, const char *title,
                                 const char *data, const char *defs) {
-    const char *name = NULL;
-    const char *path = NULL;
     FILE *out = NULL;
-    TRY(pool_printf(&e->pool, &name, *fig->name ? "%s_%s" : "%s", g->name, fig->name));
-    TRY(pool_printf(&e->pool, &path, "%s/figures/%s.csv", e->stage, name));
+    const char *name = pool_printf(&e->pool, *fig->name ? "%s_%s" : "%s", g->name, fig->name);
+    const char *path = pool_printf(&e->pool, "%s/figures/%s.csv", e->stage, name);
     TRY(file_open(path, &out));
     fputs(data, out);
     TRY(file_close(out, path));
     TRY(write_script(e, name, defs, fig));
-    TRY(pool_printf(&e->pool, &path, "%s.gp", name));
+    path = pool_printf(&e->pool, "%s.gp", name);
     TRY(gnuplot_run(e, "figures", path));
-    return made_add(
-        e, (artefact){.is_figure = true, .name = name, .group = g->title, .caption = title});
+    made_add(e, (artefact){.is_figure = true, .name = name, .group = g->title, .caption = title});
+    return FGSF_OK;
 }
 
 static fgsf_status try_figure(exporter *e, const group *g, const figure *fig) {
@@ -318,13 +312,12 @@ fgsf_status gnuplot_check(exporter *e) {
 
 fgsf_status gnuplot_run(exporter *e, const char *dir, const char *script) {
     const char *const args[] = {"gnuplot", "-d", script, NULL};
-    const char *path = NULL;
     char *log = NULL;
     size_t size = 0;
     int code = 0;
-    TRY(pool_printf(&e->pool, &path, "%s/%s", e->stage, dir));
+    const char *path = pool_printf(&e->pool, "%s/%s", e->stage, dir);
     TRY(spawn(path, args, &code));
-    TRY(pool_printf(&e->pool, &path, "%s/%s/gnuplot.log", e->stage, dir));
+    path = pool_printf(&e->pool, "%s/%s/gnuplot.log", e->stage, dir);
     TRY(file_read(&e->pool, path, &log, &size));
     unlink(path);
     if (code == 0) return FGSF_OK; // what it says then are warnings, such as an empty range

@@ -46,7 +46,8 @@ static fgsf_status json_text(pool *p, const char *path, const cJSON *json, const
         if ((unsigned char)*c < ' ') return fail_field(path, key, "holds a control character");
     }
     if (*item->valuestring == '\0') return needed ? fail_field(path, key, "is empty") : FGSF_OK;
-    return pool_printf(p, out, "%s", item->valuestring);
+    *out = pool_printf(p, "%s", item->valuestring);
+    return FGSF_OK;
 }
 
 static double json_number(const cJSON *json, const char *key) {
@@ -71,27 +72,24 @@ static bool is_compared(const char *key) {
 
 // Lists the settings that the run changed: "env.slip=0.1, sf.lr=0.0003". Stays NULL if the usual
 // ones are not known, for an environment or a method that is not ours.
-static fgsf_status read_changes(pool *p, const cJSON *config, run *r) {
+static void read_changes(pool *p, const cJSON *config, run *r) {
     fgsf_config cfg;
     char *text = NULL;
     if (fgsf_config_resolve(r->env, r->preset ? r->preset : "", r->method, &cfg) == FGSF_OK) {
         text = fgsf_config_to_json(&cfg);
     }
     cJSON *usual = cJSON_Parse(text ? text : "");
-    fgsf_status status = FGSF_OK;
     if (usual) r->changed = "";
     for (const cJSON *is = config ? config->child : NULL; is && usual; is = is->next) {
         const cJSON *was = cJSON_GetObjectItemCaseSensitive(usual, is->string);
         if (!was || !is_compared(is->string) || cJSON_Compare(is, was, true)) continue;
         char *value = cJSON_IsString(is) ? NULL : cJSON_PrintUnformatted(is);
-        status = pool_printf(p, &r->changed, "%s%s%s=%s", r->changed, *r->changed ? ", " : "",
-                             is->string, value ? value : is->valuestring);
+        r->changed = pool_printf(p, "%s%s%s=%s", r->changed, *r->changed ? ", " : "", is->string,
+                                 value ? value : is->valuestring);
         free(value);
-        if (status != FGSF_OK) break;
     }
     cJSON_Delete(usual);
     free(text);
-    return status;
 }
 
 static fgsf_status read_fields(pool *p, const char *path, const cJSON *json, run *r) {
@@ -118,14 +116,14 @@ static fgsf_status read_fields(pool *p, const char *path, const cJSON *json, run
     r->steps_per_task = json_number(config, "train.steps_per_task");
     r->eval_epsilon = json_number(config, "eval.epsilon");
     r->lr = json_number(config, strstr(r->method, "dqn") ? "dqn.lr" : "sf.lr");
-    return read_changes(p, config, r);
+    read_changes(p, config, r);
+    return FGSF_OK;
 }
 
 // Reads dir/name when it is there.
 static fgsf_status read_table(pool *p, const char *dir, const char *name, csv *out) {
-    const char *path = NULL;
     struct stat info;
-    TRY(pool_printf(p, &path, "%s/%s", dir, name));
+    const char *path = pool_printf(p, "%s/%s", dir, name);
     if (stat(path, &info) != 0 && errno == ENOENT) return FGSF_OK;
     return csv_read(p, path, out);
 }
@@ -153,16 +151,7 @@ static fgsf_status read_run(pool *p, const char *dir, const char *path, corpus *
         TRY(read_table(p, dir, "policy_map.csv", &r.policy_map));
         TRY(read_table(p, dir, "trajectory.csv", &r.trajectory));
     }
-    TRY(pool_push(p, &out->runs, &out->nruns, sizeof *out->runs));
-    out->runs[out->nruns - 1] = r;
-    return FGSF_OK;
-}
-
-static fgsf_status add_table(pool *p, const char *path, csv **list, size_t *n) {
-    csv t;
-    TRY(csv_read(p, path, &t));
-    TRY(pool_push(p, list, n, sizeof **list));
-    (*list)[*n - 1] = t;
+    pool_push(p, &out->runs, &out->nruns, &r, sizeof r);
     return FGSF_OK;
 }
 
@@ -172,22 +161,22 @@ static bool has_ending(const char *name, const char *ending) {
     return n >= e && strcmp(name + n - e, ending) == 0;
 }
 
+static const char *const TABLES[NTABLES] = {"overhead.csv", "overhead_scaling.csv", "theory.csv",
+                                            "theory_"};
+
 static fgsf_status read_file(pool *p, const char *dir, const char *name, names *summaries,
                              corpus *out) {
-    const char *path = NULL;
-    TRY(pool_printf(p, &path, "%s/%s", dir, name));
+    const char *path = pool_printf(p, "%s/%s", dir, name);
     if (strcmp(name, "run.json") == 0) return read_run(p, dir, path, out);
     if (!has_ending(name, ".csv")) return FGSF_OK;
-    if (strcmp(name, "summary.csv") == 0) return names_add(p, summaries, path);
-    if (strcmp(name, "overhead.csv") == 0) {
-        return add_table(p, path, &out->overhead, &out->noverhead);
-    }
-    if (strcmp(name, "overhead_scaling.csv") == 0) {
-        return add_table(p, path, &out->scaling, &out->nscaling);
-    }
-    if (strcmp(name, "theory.csv") == 0) return add_table(p, path, &out->theory, &out->ntheory);
-    if (strncmp(name, "theory_", 7) == 0) {
-        return add_table(p, path, &out->theory_curve, &out->ntheory_curve);
+    if (strcmp(name, "summary.csv") == 0) names_add(p, summaries, path);
+    for (enum table_kind k = 0; k < NTABLES; k++) {
+        bool starts = strncmp(name, TABLES[k], strlen(TABLES[k])) == 0;
+        if (!starts || (k != THEORY_CURVE && strlen(name) != strlen(TABLES[k]))) continue;
+        csv t;
+        TRY(csv_read(p, path, &t));
+        pool_push(p, &out->tables[k], &out->ntables[k], &t, sizeof t);
+        break;
     }
     return FGSF_OK;
 }
@@ -200,16 +189,12 @@ static int compare_names(const void *a, const void *b) {
 static fgsf_status list_dir(pool *p, const char *path, names *out) {
     DIR *dir = opendir(path);
     if (!dir) return fgsf_fail(FGSF_ERR_IO, "%s: %s", path, strerror(errno));
-    fgsf_status status = FGSF_OK;
-    for (struct dirent *entry; status == FGSF_OK && (entry = readdir(dir));) {
-        const char *name = NULL;
-        if (entry->d_name[0] == '.') continue;
-        status = pool_printf(p, &name, "%s", entry->d_name);
-        if (status == FGSF_OK) status = names_add(p, out, name);
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (entry->d_name[0] != '.') names_add(p, out, pool_printf(p, "%s", entry->d_name));
     }
     closedir(dir);
-    if (status == FGSF_OK && out->n) qsort(out->v, out->n, sizeof *out->v, compare_names);
-    return status;
+    if (out->n) qsort(out->v, out->n, sizeof *out->v, compare_names);
+    return FGSF_OK;
 }
 
 // An export, wherever it lies, holds CSV files too: figures/ and tables/ beside a notebook.
@@ -223,9 +208,8 @@ static fgsf_status walk(pool *p, const char *dir, int depth, names *summaries, c
     names entries = {0};
     TRY(list_dir(p, dir, &entries));
     for (size_t i = 0; i < entries.n; i++) {
-        const char *path = NULL;
         struct stat info;
-        TRY(pool_printf(p, &path, "%s/%s", dir, entries.v[i]));
+        const char *path = pool_printf(p, "%s/%s", dir, entries.v[i]);
         if (lstat(path, &info) != 0) continue;
         if (!S_ISDIR(info.st_mode)) {
             TRY(read_file(p, dir, entries.v[i], summaries, out));
@@ -240,8 +224,9 @@ fgsf_status runs_read(pool *p, const char *root, corpus *out) {
     names summaries = {0};
     TRY(walk(p, root, 0, &summaries, out));
     for (size_t i = 0; i < summaries.n; i++) TRY(summary_read(p, summaries.v[i], out));
-    size_t tables = out->noverhead + out->nscaling + out->ntheory + out->ntheory_curve;
-    if (summaries.n + out->nruns + tables == 0) {
+    size_t found = summaries.n + out->nruns;
+    for (int k = 0; k < NTABLES; k++) found += out->ntables[k];
+    if (found == 0) {
         return fgsf_fail(FGSF_ERR_IO,
                          "%s: no run.json, summary.csv, overhead.csv or theory.csv below it", root);
     }

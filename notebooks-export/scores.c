@@ -68,25 +68,44 @@ static void sort_tasks(names *tasks) {
     if (tasks->n) qsort(tasks->v, tasks->n, sizeof *tasks->v, compare_tasks);
 }
 
-enum { EVAL_TASK, EVAL_REWARD, EVAL_EPSILON, EVAL_SCORE, EVAL_COLUMNS };
+// Only the discounted return may be missing: evaluations that are older than it do not have it.
+static bool has_metric(const csv *eval, enum metric metric) {
+    bool older = metric == DISCOUNTED && !csv_find(eval, METRICS[metric].column, NULL);
+    return eval->rows > 0 && !older;
+}
 
-// Finds the columns that a metric needs. Only the discounted return may be missing: evaluations that
-// are older than it do not have it.
-static fgsf_status eval_columns(const csv *t, enum metric metric, size_t *cols, bool *there) {
+static const char *protocol_name(pool *p, const char *reward, double epsilon) {
+    return pool_printf(p, "%s, epsilon %g", reward, epsilon);
+}
+
+// An episode of a run's evaluation, or the mean of several from a summary.
+typedef struct episode {
+    size_t run; // of the arm
+    const char *task, *protocol;
+    double score; // NAN where a summary has none
+} episode;
+
+// Lists the episodes that a metric is about, run by run.
+static fgsf_status episodes_of(pool *p, const arm *a, enum metric metric, episode **out,
+                               size_t *n) {
     const char *const NAMES[] = {"task", "reward_model", "epsilon", METRICS[metric].column};
-    *there = t->rows > 0 && (metric != DISCOUNTED || csv_find(t, NAMES[EVAL_SCORE], NULL));
-    return *there ? csv_need(t, NAMES, EVAL_COLUMNS, cols) : FGSF_OK;
-}
-
-static fgsf_status protocol_name(pool *p, const char *reward, double epsilon, const char **out) {
-    return pool_printf(p, out, "%s, epsilon %g", reward, epsilon);
-}
-
-static fgsf_status row_protocol(pool *p, const csv *t, size_t row, const size_t *cols,
-                                const char **out) {
-    double epsilon = 0;
-    TRY(csv_number(t, row, cols[EVAL_EPSILON], &epsilon));
-    return protocol_name(p, csv_text(t, row, cols[EVAL_REWARD]), epsilon, out);
+    for (size_t i = 0; i < a->nruns; i++) {
+        const csv *t = &a->runs[i]->eval;
+        size_t cols[4];
+        if (!has_metric(t, metric)) continue;
+        TRY(csv_need(t, NAMES, 4, cols));
+        for (size_t row = 0; row < t->rows; row++) {
+            episode one = {.run = i, .task = csv_text(t, row, cols[0])};
+            double epsilon = 0;
+            TRY(csv_number(t, row, cols[2], &epsilon));
+            TRY(metric == DISCOUNTED ? csv_maybe(t, row, cols[3], &one.score)
+                                     : csv_number(t, row, cols[3], &one.score));
+            if (is_held_out(one.task) != (metric == ZERO_SHOT)) continue;
+            one.protocol = protocol_name(p, csv_text(t, row, cols[1]), epsilon);
+            pool_push(p, out, n, &one, sizeof one);
+        }
+    }
+    return FGSF_OK;
 }
 
 // If the configuration says nothing: the agent's own reward model before the true one, and no
@@ -97,134 +116,89 @@ static int compare_text(const void *a, const void *b) {
 
 // The protocol of the configuration; where its reward is not among those found (the values of DQN
 // contain the reward, so its episodes are all "learned"), the first one with the same epsilon.
-static fgsf_status add_configured(pool *p, const run *r, const names *found, names *out) {
+static void add_configured(pool *p, const run *r, const names *found, names *out) {
     static const char *const REWARDS[] = {"learned", "true", "ridge"};
-    const char *name = NULL;
-    TRY(protocol_name(p, r->eval_reward, r->eval_epsilon, &name));
+    const char *name = protocol_name(p, r->eval_reward, r->eval_epsilon);
     for (size_t i = 0; i < 3 && !names_find(found, name, NULL); i++) {
-        TRY(protocol_name(p, REWARDS[i], r->eval_epsilon, &name));
+        name = protocol_name(p, REWARDS[i], r->eval_epsilon);
     }
-    return names_find(found, name, NULL) ? names_add(p, out, name) : FGSF_OK;
+    if (names_find(found, name, NULL)) names_add(p, out, name);
 }
 
 fgsf_status protocols_of(pool *p, const arm *a, enum metric metric, names *out) {
     names found = {0};
-    for (size_t i = 0; i < a->nruns; i++) {
-        const csv *t = &a->runs[i]->eval;
-        size_t cols[EVAL_COLUMNS];
-        bool there = false;
-        TRY(eval_columns(t, metric, cols, &there));
-        for (size_t row = 0; row < t->rows && there; row++) {
-            const char *name = NULL;
-            if (is_held_out(csv_text(t, row, cols[EVAL_TASK])) != (metric == ZERO_SHOT)) continue;
-            TRY(row_protocol(p, t, row, cols, &name));
-            TRY(names_add(p, &found, name));
-        }
-    }
-    if (found.n == 0) return FGSF_OK;
+    episode *all = NULL;
+    size_t n = 0;
+    TRY(episodes_of(p, a, metric, &all, &n));
+    for (size_t i = 0; i < n; i++) names_add(p, &found, all[i].protocol);
+    if (n == 0) return FGSF_OK;
     qsort(found.v, found.n, sizeof *found.v, compare_text);
     const run *first = arm_example(a);
-    if (first->eval_reward && !isnan(first->eval_epsilon)) {
-        TRY(add_configured(p, first, &found, out));
-    }
-    for (size_t i = 0; i < found.n; i++) TRY(names_add(p, out, found.v[i]));
+    if (first->eval_reward && !isnan(first->eval_epsilon)) add_configured(p, first, &found, out);
+    for (size_t i = 0; i < found.n; i++) names_add(p, out, found.v[i]);
     return FGSF_OK;
 }
 
 // ---- scores -------------------------------------------------------------------------------------
 
-static fgsf_status make_scores(pool *p, const arm *a, const names *tasks, scores *out, double **x) {
-    long *seed = NULL;
-    TRY(pool_get(p, a->nruns * tasks->n, sizeof **x, x));
-    TRY(pool_get(p, a->nruns, sizeof *seed, &seed));
-    *out = (scores){.s = {.x = *x, .tasks = tasks->n}, .tasks = *tasks, .seed = seed};
-    return FGSF_OK;
+// Makes room for the scores of all runs and returns it.
+static double *make_scores(pool *p, const arm *a, const names *tasks, scores *out) {
+    double *x = pool_get(p, a->nruns * tasks->n, sizeof *x);
+    *out = (scores){.s = {.x = x, .tasks = tasks->n},
+                    .tasks = *tasks,
+                    .seed = pool_get(p, a->nruns, sizeof *out->seed)};
+    return x;
 }
 
 static void add_seed(scores *out, long seed) {
     ((long *)out->seed)[out->s.seeds++] = seed;
 }
 
-// Mean score per task of one run's episodes under the protocol, into x (tasks); NAN where a summary
-// has none.
-static fgsf_status run_means(pool *p, const csv *t, enum metric metric, const size_t *cols,
-                             const names *tasks, const char *protocol, double *x) {
-    size_t *episodes = NULL;
-    TRY(pool_get(p, tasks->n, sizeof *episodes, &episodes));
-    for (size_t row = 0; row < t->rows; row++) {
-        size_t task = 0;
-        const char *name = NULL;
-        double value = 0;
-        TRY(row_protocol(p, t, row, cols, &name));
-        TRY(metric == DISCOUNTED ? csv_maybe(t, row, cols[EVAL_SCORE], &value)
-                                 : csv_number(t, row, cols[EVAL_SCORE], &value));
-        if (strcmp(name, protocol) != 0) continue;
-        if (!names_find(tasks, csv_text(t, row, cols[EVAL_TASK]), &task)) continue;
-        x[task] += value;
-        episodes[task]++;
+// The mean score of these episodes on a task under a protocol; false when there is none.
+static bool mean_score(const episode *episodes, size_t n, const char *task, const char *protocol,
+                       double *out) {
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(episodes[i].task, task) != 0) continue;
+        if (strcmp(episodes[i].protocol, protocol) != 0) continue;
+        sum += episodes[i].score;
+        count++;
     }
-    for (size_t i = 0; i < tasks->n; i++) {
-        if (episodes[i] == 0) {
-            return fgsf_fail(FGSF_ERR_FORMAT, "%s: no episode of task %s (%s)", t->path,
-                             tasks->v[i], protocol);
-        }
-        x[i] /= (double)episodes[i];
-    }
-    return FGSF_OK;
-}
-
-static fgsf_status eval_tasks(pool *p, const arm *a, enum metric metric, const char *protocol,
-                              names *out) {
-    for (size_t i = 0; i < a->nruns; i++) {
-        const csv *t = &a->runs[i]->eval;
-        size_t cols[EVAL_COLUMNS];
-        bool there = false;
-        TRY(eval_columns(t, metric, cols, &there));
-        for (size_t row = 0; row < t->rows && there; row++) {
-            const char *task = csv_text(t, row, cols[EVAL_TASK]);
-            const char *name = NULL;
-            TRY(row_protocol(p, t, row, cols, &name));
-            if (is_held_out(task) != (metric == ZERO_SHOT) || strcmp(name, protocol) != 0) continue;
-            TRY(names_add(p, out, task));
-        }
-    }
-    sort_tasks(out);
-    return FGSF_OK;
+    *out = sum / (double)count;
+    return count > 0;
 }
 
 fgsf_status scores_under(pool *p, const arm *a, enum metric metric, const char *protocol,
                          scores *out) {
     names tasks = {0};
-    double *x = NULL;
-    TRY(eval_tasks(p, a, metric, protocol, &tasks));
-    TRY(make_scores(p, a, &tasks, out, &x));
+    episode *all = NULL;
+    size_t n = 0, first = 0, last = 0;
+    TRY(episodes_of(p, a, metric, &all, &n));
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(all[i].protocol, protocol) == 0) names_add(p, &tasks, all[i].task);
+    }
+    sort_tasks(&tasks);
+    double *x = make_scores(p, a, &tasks, out);
     out->protocol = protocol;
-    for (size_t i = 0; i < a->nruns; i++) {
+    for (size_t i = 0; i < a->nruns; i++, first = last) {
         const csv *t = &a->runs[i]->eval;
         double *mine = x + out->s.seeds * tasks.n;
-        size_t cols[EVAL_COLUMNS];
-        bool there = false;
-        TRY(eval_columns(t, metric, cols, &there));
-        if (!there) continue;
-        memset(mine, 0, tasks.n * sizeof *mine);
-        TRY(run_means(p, t, metric, cols, &tasks, protocol, mine));
-        for (size_t k = 0; k < tasks.n; k++) there = there && !isnan(mine[k]);
+        bool there = has_metric(t, metric);
+        while (last < n && all[last].run == i) last++;
+        for (size_t k = 0; k < tasks.n && there; k++) {
+            if (!mean_score(all + first, last - first, tasks.v[k], protocol, &mine[k])) {
+                return fgsf_fail(FGSF_ERR_FORMAT, "%s: no episode of task %s (%s)", t->path,
+                                 tasks.v[k], protocol);
+            }
+            there = !isnan(mine[k]);
+        }
         if (there) add_seed(out, a->runs[i]->seed);
     }
     return FGSF_OK;
 }
 
 // ---- training curves ----------------------------------------------------------------------------
-
-static fgsf_status train_columns(const csv *t, size_t *task, size_t *step, size_t *reward) {
-    static const char *const NAMES[] = {"task", "task_step", "cum_reward"};
-    size_t cols[3];
-    TRY(csv_need(t, NAMES, 3, cols));
-    *task = cols[0];
-    *step = cols[1];
-    *reward = cols[2];
-    return FGSF_OK;
-}
 
 fgsf_status train_tasks(pool *p, const arm *a, names *out) {
     for (size_t i = 0; i < a->nruns; i++) {
@@ -233,7 +207,7 @@ fgsf_status train_tasks(pool *p, const arm *a, names *out) {
         size_t task = 0;
         if (t->cols == 0) continue;
         TRY(csv_need(t, NAME, 1, &task));
-        for (size_t row = 0; row < t->rows; row++) TRY(names_add(p, out, csv_text(t, row, task)));
+        for (size_t row = 0; row < t->rows; row++) names_add(p, out, csv_text(t, row, task));
     }
     sort_tasks(out);
     return FGSF_OK;
@@ -242,21 +216,19 @@ fgsf_status train_tasks(pool *p, const arm *a, names *out) {
 // One run's cumulative reward on one task against the steps spent on it, from (0, 0) on.
 static fgsf_status run_curve(pool *p, const csv *t, const char *task, double **x, double **y,
                              size_t *n) {
-    size_t task_col = 0;
-    size_t step_col = 0;
-    size_t reward_col = 0;
-    TRY(train_columns(t, &task_col, &step_col, &reward_col));
-    TRY(pool_get(p, t->rows + 1, sizeof **x, x));
-    TRY(pool_get(p, t->rows + 1, sizeof **y, y));
+    static const char *const NAMES[] = {"task", "task_step", "cum_reward"};
+    size_t cols[3];
+    TRY(csv_need(t, NAMES, 3, cols));
+    *x = pool_get(p, t->rows + 1, sizeof **x);
+    *y = pool_get(p, t->rows + 1, sizeof **y);
     *n = 1;
     for (size_t row = 0; row < t->rows; row++) {
-        double step = 0;
-        double reward = 0;
-        if (strcmp(csv_text(t, row, task_col), task) != 0) continue;
-        TRY(csv_number(t, row, step_col, &step));
-        TRY(csv_number(t, row, reward_col, &reward));
+        double step = 0, reward = 0;
+        if (strcmp(csv_text(t, row, cols[0]), task) != 0) continue;
+        TRY(csv_number(t, row, cols[1], &step));
+        TRY(csv_number(t, row, cols[2], &reward));
         if (step < (*x)[*n - 1]) {
-            return csv_fail(t, row, step_col, "lies before the last row of the same task");
+            return csv_fail(t, row, cols[1], "lies before the last row of the same task");
         }
         if (step > (*x)[*n - 1]) (*n)++; // else the later row of the same step replaces the earlier
         (*x)[*n - 1] = step;
@@ -268,9 +240,7 @@ static fgsf_status run_curve(pool *p, const csv *t, const char *task, double **x
 // One run's cumulative reward, or area under it per step, on one task.
 static fgsf_status run_score(pool *p, const run *r, const char *task, enum metric metric,
                              double *out) {
-    double *x = NULL;
-    double *y = NULL;
-    double area = 0;
+    double *x = NULL, *y = NULL, area = 0;
     size_t n = 0;
     TRY(run_curve(p, &r->train, task, &x, &y, &n));
     if (n < 2) return fgsf_fail(FGSF_ERR_FORMAT, "%s: no steps of task %s", r->train.path, task);
@@ -299,9 +269,8 @@ static bool has_scores(const run *r, enum metric metric) {
 
 static fgsf_status train_scores(pool *p, const arm *a, enum metric metric, scores *out) {
     names tasks = {0};
-    double *score = NULL;
     TRY(train_tasks(p, a, &tasks));
-    TRY(make_scores(p, a, &tasks, out, &score));
+    double *score = make_scores(p, a, &tasks, out);
     for (size_t i = 0; i < a->nruns; i++) {
         const run *r = a->runs[i];
         if (!has_scores(r, metric)) continue;
@@ -323,17 +292,16 @@ fgsf_status scores_of(pool *p, const arm *a, enum metric metric, scores *out) {
     return protocols.n ? scores_under(p, a, metric, protocols.v[0], out) : FGSF_OK;
 }
 
-fgsf_status scores_tasks(pool *p, const scores *in, size_t first, size_t last, scores *out) {
-    double *x = NULL;
+scores scores_tasks(pool *p, const scores *in, size_t first, size_t last) {
+    scores out = *in;
     size_t n = last - first;
-    TRY(pool_get(p, in->s.seeds * n, sizeof *x, &x));
+    double *x = pool_get(p, in->s.seeds * n, sizeof *x);
     for (size_t i = 0; i < in->s.seeds; i++) {
         memcpy(x + i * n, in->s.x + i * in->s.tasks + first, n * sizeof *x);
     }
-    *out = *in;
-    out->s.x = x;
-    out->s.tasks = n;
-    return FGSF_OK;
+    out.s.x = x;
+    out.s.tasks = n;
+    return out;
 }
 
 // Four Rooms has five rewards, so that its sixth task repeats the first.
@@ -362,23 +330,19 @@ static double interpolate(const double *x, const double *y, size_t n, double at)
     return y[i - 1] + (y[i] - y[i - 1]) * (at - x[i - 1]) / (x[i] - x[i - 1]);
 }
 
-static fgsf_status curve_alloc(pool *p, size_t n, curve *out) {
+static void curve_alloc(pool *p, size_t n, curve *out) {
     out->n = n;
-    TRY(pool_get(p, n, sizeof *out->x, &out->x));
-    return pool_get(p, n, sizeof *out->y, &out->y);
+    out->x = pool_get(p, n, sizeof *out->x);
+    out->y = pool_get(p, n, sizeof *out->y);
 }
 
 fgsf_status cumulative_curve(pool *p, const arm *a, const char *task, curve *out) {
-    double **x = NULL;
-    double **y = NULL;
-    double *at = NULL;
-    size_t *n = NULL;
     size_t seeds = 0;
     double end = INFINITY;
-    TRY(pool_get(p, a->nruns, sizeof *x, &x));
-    TRY(pool_get(p, a->nruns, sizeof *y, &y));
-    TRY(pool_get(p, a->nruns, sizeof *n, &n));
-    TRY(pool_get(p, a->nruns, sizeof *at, &at));
+    double **x = pool_get(p, a->nruns, sizeof *x);
+    double **y = pool_get(p, a->nruns, sizeof *y);
+    size_t *n = pool_get(p, a->nruns, sizeof *n);
+    double *at = pool_get(p, a->nruns, sizeof *at);
     for (size_t i = 0; i < a->nruns; i++) {
         if (a->runs[i]->train.rows == 0) continue;
         TRY(run_curve(p, &a->runs[i]->train, task, &x[seeds], &y[seeds], &n[seeds]));
@@ -388,7 +352,7 @@ fgsf_status cumulative_curve(pool *p, const arm *a, const char *task, curve *out
     }
     *out = (curve){0};
     if (seeds == 0) return FGSF_OK;
-    TRY(curve_alloc(p, GRID, out));
+    curve_alloc(p, GRID, out);
     out->seeds = seeds;
     for (size_t k = 0; k < GRID; k++) {
         out->x[k] = end * (double)k / (GRID - 1);
@@ -401,13 +365,11 @@ fgsf_status cumulative_curve(pool *p, const arm *a, const char *task, curve *out
 // Averages the column of one run in bins of steps up to `last`; a bin without values stays NAN.
 static fgsf_status bin_run(const csv *t, const char *column, double last, double *bins) {
     const char *const needed[] = {"step", column};
-    size_t cols[2];
-    size_t count[BINS] = {0};
+    size_t cols[2], count[BINS] = {0};
     double sum[BINS] = {0};
     TRY(csv_need(t, needed, 2, cols));
     for (size_t row = 0; row < t->rows; row++) {
-        double step = 0;
-        double value = 0;
+        double step = 0, value = 0;
         TRY(csv_number(t, row, cols[0], &step));
         TRY(csv_maybe(t, row, cols[1], &value));
         if (isnan(value) || step < 0) continue;
@@ -444,8 +406,8 @@ fgsf_status diagnostic_curve(pool *p, const arm *a, const char *column, bool geo
     size_t runs = 0;
     *out = (curve){0};
     TRY(last_step(a, &last));
-    TRY(pool_get(p, a->nruns * BINS, sizeof *bins, &bins));
-    TRY(curve_alloc(p, BINS, out));
+    bins = pool_get(p, a->nruns * BINS, sizeof *bins);
+    curve_alloc(p, BINS, out);
     out->n = 0;
     for (size_t i = 0; i < a->nruns; i++) {
         if (!csv_find(&a->runs[i]->train, column, NULL)) continue;
@@ -453,9 +415,8 @@ fgsf_status diagnostic_curve(pool *p, const arm *a, const char *column, bool geo
     }
     out->seeds = runs;
     for (size_t k = 0; k < BINS; k++) {
-        double *values = NULL;
         size_t n = 0;
-        TRY(pool_get(p, runs, sizeof *values, &values));
+        double *values = pool_get(p, runs, sizeof *values);
         for (size_t i = 0; i < runs; i++) {
             double value = bins[i * BINS + k];
             if (!isnan(value) && (!geometric || value > 0)) {

@@ -35,8 +35,8 @@ static bool same_run(const csv *t, size_t a, size_t b, const size_t *cols) {
 static fgsf_status select_rows(pool *p, const csv *t, size_t first, size_t last, size_t col,
                                csv *out) {
     *out = (csv){.path = t->path, .cols = t->cols, .name = t->name};
-    TRY(pool_get(p, last - first, sizeof *out->field, &out->field));
-    TRY(pool_get(p, last - first, sizeof *out->line, &out->line));
+    out->field = pool_get(p, last - first, sizeof *out->field);
+    out->line = pool_get(p, last - first, sizeof *out->line);
     for (size_t row = first; row < last; row++) {
         if (*csv_text(t, row, col) == '\0') continue;
         out->field[out->rows] = t->field[row];
@@ -50,8 +50,7 @@ static fgsf_status rename_means(pool *p, csv *t) {
     static const char *const FROM[] = {"steps", "eval_return", "eval_success", "eval_steps",
                                        "eval_discounted"};
     static char *const TO[] = {"all_steps", "return", "success", "steps", "discounted_return"};
-    char **renamed = NULL;
-    TRY(pool_get(p, t->cols, sizeof *renamed, &renamed));
+    char **renamed = pool_get(p, t->cols, sizeof *renamed);
     for (size_t i = 0; i < t->cols; i++) {
         renamed[i] = t->name[i];
         for (size_t k = 0; k < 5; k++) {
@@ -86,7 +85,7 @@ static fgsf_status read_identity(pool *p, const csv *t, size_t row, const size_t
             return csv_fail(t, row, cols[k], "is empty");
         }
     }
-    TRY(pool_printf(p, &r->dir, "%s:%zu", t->path, t->line[row]));
+    r->dir = pool_printf(p, "%s:%zu", t->path, t->line[row]);
     r->env = csv_text(t, row, cols[ENV]);
     r->method = csv_text(t, row, cols[METHOD]);
     r->cell = *csv_text(t, row, cols[CELL]) ? csv_text(t, row, cols[CELL]) : NULL;
@@ -109,7 +108,7 @@ static fgsf_status read_results(pool *p, const csv *t, size_t first, size_t last
     TRY(rename_means(p, &r->eval));
     names tasks = {0};
     for (size_t i = 0; i < r->ends.rows; i++) {
-        TRY(names_add(p, &tasks, csv_text(&r->ends, i, cols[TASK])));
+        names_add(p, &tasks, csv_text(&r->ends, i, cols[TASK]));
     }
     if (tasks.n) r->steps_per_task = steps / (double)tasks.n;
     return FGSF_OK;
@@ -143,8 +142,7 @@ fgsf_status summary_read(pool *p, const char *path, corpus *out) {
         }
         if (known) continue;
         TRY(read_results(p, &t, first, last, cols, &r));
-        TRY(pool_push(p, &out->runs, &out->nruns, sizeof *out->runs));
-        out->runs[out->nruns - 1] = r;
+        pool_push(p, &out->runs, &out->nruns, &r, sizeof r);
     }
     return FGSF_OK;
 }

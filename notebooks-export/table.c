@@ -92,9 +92,7 @@ void cell_number(table *t, const char *column, double x) {
 }
 
 void cell_interval(table *t, const char *column, fgsf_stats_interval x, size_t seeds) {
-    char name[64];
-    char low[72];
-    char high[72];
+    char name[64], low[72], high[72];
     csv_name(column, name, sizeof name);
     snprintf(low, sizeof low, "%s_low", name);
     snprintf(high, sizeof high, "%s_high", name);
@@ -130,9 +128,8 @@ void table_end_row(table *t) {
 
 static fgsf_status write_text(exporter *e, const char *name, const char *ending,
                               const char *const *parts, size_t n) {
-    const char *path = NULL;
     FILE *out = NULL;
-    TRY(pool_printf(&e->pool, &path, "%s/tables/%s.%s", e->stage, name, ending));
+    const char *path = pool_printf(&e->pool, "%s/tables/%s.%s", e->stage, name, ending);
     TRY(file_open(path, &out));
     for (size_t i = 0; i < n; i++) fputs(parts[i], out);
     return file_close(out, path);
@@ -141,17 +138,17 @@ static fgsf_status write_text(exporter *e, const char *name, const char *ending,
 fgsf_status table_write(exporter *e, table *t, const char *name, const char *about,
                         const char *caption) {
     bool failed = false;
-    const char *title = NULL;
     if (t->rows == 0) return FGSF_OK;
     for (int i = 0; i < TABLE_STREAMS; i++) {
         failed = fclose(t->stream[i]) != 0 || failed;
         t->stream[i] = NULL;
     }
     if (failed) return fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
-    TRY(pool_printf(&e->pool, &title, "### %s: %s\n\n", about, caption));
+    const char *title = pool_printf(&e->pool, "### %s: %s\n\n", about, caption);
     const char *const csv_parts[] = {t->text[CSV_HEAD], t->text[CSV_BODY]};
     const char *const md_parts[] = {title, t->text[MD_HEAD], t->text[MD_RULE], t->text[MD_BODY]};
     TRY(write_text(e, name, "csv", csv_parts, 2));
     TRY(write_text(e, name, "md", md_parts, 4));
-    return made_add(e, (artefact){.name = name, .group = about, .caption = caption});
+    made_add(e, (artefact){.name = name, .group = about, .caption = caption});
+    return FGSF_OK;
 }

@@ -17,22 +17,19 @@ static void cell_head(table *t, const arm *a, const char *task, size_t seeds) {
 
 static fgsf_status task_interval(exporter *e, const scores *s, size_t task,
                                  fgsf_stats_interval *out) {
-    scores one;
-    TRY(scores_tasks(&e->pool, s, task, task + 1, &one));
+    scores one = scores_tasks(&e->pool, s, task, task + 1);
     return mean_interval(&one, out);
 }
 
 static fgsf_status fill_cumulative(exporter *e, const group *g, table *t) {
     for (size_t i = 0; i < g->narms; i++) {
         const arm *a = &g->arms[i];
-        scores reward;
-        scores area;
+        scores reward, area;
         TRY(scores_of(&e->pool, a, CUMULATIVE, &reward));
         TRY(scores_of(&e->pool, a, AREA, &area));
         for (size_t k = 0; k < reward.tasks.n && reward.s.seeds; k++) {
             const char *task = reward.tasks.v[k];
-            fgsf_stats_interval y;
-            fgsf_stats_interval under = {0};
+            fgsf_stats_interval y, under = {0};
             double paper = a->cell ? NAN : paper_cumulative(&e->paper, g, a->method, task);
             double code = code_value(&e->paper, g->env, a->method, task, arm_example(a)->lr,
                                      "cum_reward_end");
@@ -132,7 +129,7 @@ static fgsf_status fill_parts(exporter *e, const group *g, table *t) {
                 scores s, some = {0};
                 TRY(scores_of(&e->pool, a, k, &s));
                 bool fits = s.s.seeds && s.tasks.n == all.tasks.n;
-                if (fits) TRY(scores_tasks(&e->pool, &s, parts[j].first, parts[j].last, &some));
+                if (fits) some = scores_tasks(&e->pool, &s, parts[j].first, parts[j].last);
                 if (fits) TRY(mean_interval(&some, &mean));
                 cell_interval(t, metric_title(k), mean, some.s.seeds);
             }
@@ -149,8 +146,7 @@ static fgsf_status fill_protocols(exporter *e, const group *g, table *t) {
             names protocols = {0};
             TRY(protocols_of(&e->pool, &g->arms[i], METRICS[k], &protocols));
             for (size_t j = 0; j < protocols.n; j++) {
-                fgsf_stats_interval mean;
-                fgsf_stats_interval iqm;
+                fgsf_stats_interval mean, iqm;
                 scores s;
                 TRY(scores_under(&e->pool, &g->arms[i], METRICS[k], protocols.v[j], &s));
                 TRY(mean_interval(&s, &mean));
@@ -173,7 +169,7 @@ static fgsf_status fill_protocols(exporter *e, const group *g, table *t) {
 static fgsf_status fill_comparisons(exporter *e, const group *g, table *t) {
     arm_pair *pairs = NULL;
     size_t n = 0;
-    TRY(pairs_of(&e->pool, g, &pairs, &n));
+    pairs_of(&e->pool, g, &pairs, &n);
     for (size_t i = 0; i < n; i++) {
         for (enum metric k = 0; k < NSHOWN; k++) {
             part parts[MAX_PARTS];
@@ -224,8 +220,7 @@ static fgsf_status fill_scores(exporter *e, const group *g, table *t) {
 
 static fgsf_status fill_overhead(exporter *e, const group *g, table *t) {
     const csv *in = g->source;
-    size_t method = 0;
-    size_t mean = 0;
+    size_t method = 0, mean = 0;
     TRY(csv_need(in, (const char *const[]){"method"}, 1, &method));
     TRY(csv_need(in, (const char *const[]){"mean_ms"}, 1, &mean));
     for (size_t row = 0; row < in->rows; row++) {
@@ -252,8 +247,8 @@ static fgsf_status fill_theory(exporter *e, const group *g, table *t) {
     static const char *const COLUMNS[] = {"study",    "quantity",  "expected",
                                           "measured", "tolerance", "pass"};
     (void)g;
-    for (size_t i = 0; i < e->corpus.ntheory; i++) {
-        const csv *in = &e->corpus.theory[i];
+    for (size_t i = 0; i < e->corpus.ntables[THEORY]; i++) {
+        const csv *in = &e->corpus.tables[THEORY][i];
         size_t cols[6];
         TRY(csv_need(in, COLUMNS, 6, cols));
         for (size_t row = 0; row < in->rows; row++) {
@@ -266,9 +261,8 @@ static fgsf_status fill_theory(exporter *e, const group *g, table *t) {
 
 static fgsf_status make_table(exporter *e, const group *g, const char *name, const char *caption,
                               fill_fn fill) {
-    const char *file = NULL;
     table t;
-    TRY(pool_printf(&e->pool, &file, "%s%s%s", g->name, *name ? "_" : "", name));
+    const char *file = pool_printf(&e->pool, "%s%s%s", g->name, *name ? "_" : "", name);
     TRY(table_open(&t));
     fgsf_status status = fill(e, g, &t);
     if (status == FGSF_OK) status = table_write(e, &t, file, g->title, caption);

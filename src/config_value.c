@@ -192,8 +192,9 @@ static bool is_plain_text(const char *text) {
     while (*s) {
         int more = *s < 0x80 ? 0 : *s >> 5 == 6 ? 1 : *s >> 4 == 14 ? 2 : *s >> 3 == 30 ? 3 : -1;
         if (more < 0 || *s < 0x20 || *s == 0x7f) return false;
-        for (s++; more > 0; more--, s++)
+        for (s++; more > 0; more--, s++) {
             if (*s >> 6 != 2) return false;
+        }
     }
     return true;
 }

@@ -316,8 +316,9 @@ void fgsf_reward_get_state(fgsf_reward *reward, double *values) {
     const mlp *m = &reward->mlp;
     const float *parts[] = {fgsf_network_parameters(m->net), fgsf_optimizer_moment(m->opt, 0),
                             fgsf_optimizer_moment(m->opt, 1)};
-    for (size_t k = 0; k < 3; k++)
+    for (size_t k = 0; k < 3; k++) {
         for (size_t i = 0; i < size / 3; i++) *values++ = parts[k][i];
+    }
     *values = (double)fgsf_optimizer_steps(m->opt);
 }
 

@@ -350,8 +350,9 @@ fgsf_status fgsf_stats_wilcoxon(const double *a, const double *b, size_t n,
     double largest = 0.0;
     size_t pairs = 0;
     for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs(a[i] - b[i]));
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (fabs(a[i] - b[i]) > 1e-9 * largest) d[pairs++] = a[i] - b[i];
+    }
     status = signed_rank(d, pairs, &result);
     if (status == FGSF_OK) *out = result;
     free(d);

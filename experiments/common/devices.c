@@ -54,8 +54,9 @@ fgsf_status fgsf_devices_check(FILE *out, const char *name) {
 
 static bool is_cpu(const char *name) {
     static const char *const names[] = {"", "auto", "cpu", "blas"};
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         if (strcasecmp(name, names[i]) == 0) return true;
+    }
     return false;
 }
 

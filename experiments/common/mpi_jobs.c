@@ -281,8 +281,9 @@ static void send_order(sweep *s, int rank, int what, int index) {
 }
 
 static void tell_everyone(sweep *s, int what) {
-    for (int k = 1; k < s->size; k++)
+    for (int k = 1; k < s->size; k++) {
         if (!s->peers[k].lost) send_order(s, k, what, -1);
+    }
 }
 
 // Takes a report in and answers it, so that the rank knows that rank 0 lives.
@@ -342,8 +343,9 @@ static int running(const sweep *s) {
 }
 
 static bool anyone_left(const sweep *s) {
-    for (int k = 0; k < s->size; k++)
+    for (int k = 0; k < s->size; k++) {
         if (!s->peers[k].leaving && !s->peers[k].lost) return true;
+    }
     return false;
 }
 
@@ -368,8 +370,9 @@ static void say_status(sweep *s, double eta) {
 }
 
 static bool all_said_bye(const sweep *s) {
-    for (int k = 1; k < s->size; k++)
+    for (int k = 1; k < s->size; k++) {
         if (!s->peers[k].bye && !s->peers[k].lost) return false;
+    }
     return true;
 }
 

@@ -44,8 +44,9 @@ static void draw_problem(problem *m, fgsf_rng *rng) {
 
 static int argmax(const double q[ACTIONS]) {
     int best = 0;
-    for (int a = 1; a < ACTIONS; a++)
+    for (int a = 1; a < ACTIONS; a++) {
         if (q[a] > q[best]) best = a;
+    }
     return best;
 }
 

@@ -222,8 +222,9 @@ void theory_curvature(theory_problem *p, double *eigenvalues) {
         const float *g = fgsf_bellman_gradient(p->bellman);
         for (int i = 0; i < n * n; i++) M[i] = 0.5 * ((double)g[i] + g[i % n * n + i / n]);
         for (int sweep = 0; sweep < 30; sweep++) {
-            for (int i = 0; i < n; i++)
+            for (int i = 0; i < n; i++) {
                 for (int j = i + 1; j < n; j++) rotate(M, n, i, j);
+            }
         }
         for (int i = 0; i < n; i++) eigenvalues[i] = M[i * n + i];
         qsort(eigenvalues, (size_t)n, sizeof *eigenvalues, ascending);

@@ -20,8 +20,7 @@ static void require(bool holds) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pool p = {0};
     run r = {0};
-    char *text = NULL;
-    require(pool_get(&p, size + 1, 1, &text) == FGSF_OK);
+    char *text = pool_get(&p, size + 1, 1);
     memcpy(text, data, size);
     if (run_parse(&p, "fuzz", text, size, &r) == FGSF_OK) {
         require(*r.env && *r.method && *r.status && r.seed >= 0);

@@ -30,7 +30,7 @@ static void compute(const oracle_problem *p) {
         memcpy(fgsf_network_edit(target), p->other, bytes);
     }
     require(fgsf_bellman_create(device, &p->bellman, &bellman) == FGSF_OK);
-    require(fgsf_bellman_run(bellman, &p->batches[0].batch, net, target, NULL) == FGSF_OK);
+    require(fgsf_bellman_run(bellman, &p->batches[0], net, target, NULL) == FGSF_OK);
     fgsf_bellman_free(bellman);
     fgsf_network_free(target);
     fgsf_network_free(net);
