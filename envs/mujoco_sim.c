@@ -1,7 +1,6 @@
 // MuJoCo behind statuses. MuJoCo reports errors through process-wide callbacks; ours jump back to
 // the guarded call of the same thread, and hand on to whoever was there before when there is none.
 #ifdef FGSF_HAVE_MUJOCO
-#define _POSIX_C_SOURCE 200809L // mkdtemp
 #include "mujoco_sim.h"
 
 #include <errno.h>

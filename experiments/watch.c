@@ -9,7 +9,6 @@
 //
 // Episodes are those of eval.csv: the same seeds, so the same returns. On a terminal the picture is
 // redrawn in place; elsewhere, or with --plain, the frames follow each other.
-#define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
 #include <signal.h>

@@ -2,7 +2,6 @@
 //
 // Everything is made in a hidden folder inside OUT and moved into place file by file at the very
 // end, so that a failed export leaves OUT as it was. Exit code 2 with one line says what is wrong.
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>

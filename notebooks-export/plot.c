@@ -1,6 +1,5 @@
 // Writes a figure's data and gnuplot script, and runs gnuplot on it. The script is made of the
 // templates in templates/ and stands beside its data: gnuplot NAME.gp draws the figure again.
-#define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

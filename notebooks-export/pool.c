@@ -1,5 +1,4 @@
 // Memory that lives until the program ends, lists of names, and files.
-#define _GNU_SOURCE
 #include <errno.h>
 #include <ftw.h>
 #include <stdarg.h>

@@ -1,6 +1,5 @@
 // Finds and reads run directories, overhead tables and theory results below a folder. Only finished
 // runs are read beyond run.json: the others may still be written to, and are counted instead.
-#define _GNU_SOURCE
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <errno.h>

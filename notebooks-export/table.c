@@ -1,6 +1,5 @@
 // Writes one table twice, as CSV and as Markdown, from the same cells. An interval is three columns
 // in the CSV and one in the Markdown.
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,6 @@
 // ggml's reader takes offsets from the meta data and ignores what follows the last tensor, so the
 // file stays a plain GGUF file to every other tool. Its own checks are not made for files that are
 // damaged, so it only ever sees bytes that archive_check.c has passed, from memory, after one read.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "fgsf/archive.h"
 
 #include <errno.h>

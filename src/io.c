@@ -1,7 +1,4 @@
 // Whole-file reading and atomic writing.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "io.h"
 
 #include <dirent.h>

@@ -1,7 +1,4 @@
 // Checks for memory before code runs that aborts without it.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE // MAP_ANONYMOUS
-#endif
 #include "memory.h"
 
 #include <stdint.h>

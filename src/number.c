@@ -1,7 +1,4 @@
 // Numbers as text, in the C locale.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE // uselocale, strtod_l
-#endif
 #include "number.h"
 
 #include <math.h>

@@ -5,9 +5,6 @@
 // position there, so that it is removed by moving the last one into its place. Blocks hold powers
 // of two of slots and come from one pool per power. Each pool is as large as it can ever be needed,
 // in address space only, so nothing is allocated after creation and nothing can fail.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE // MAP_ANONYMOUS, madvise
-#endif
 #include "replay_index.h"
 
 #include <math.h>

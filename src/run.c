@@ -1,7 +1,4 @@
 // Run directories and run.json. CSV files are in run_csv.c, summary.csv in run_summary.c.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "run_internal.h"
 
 #include <cjson/cJSON.h>

@@ -1,9 +1,6 @@
 // CSV files of a run: appended row by row, cut back to the last checkpoint when a run is resumed. The
 // run's record keeps length and checksum of what was there at the last two syncs; together with run.json
 // before state.gguf at each checkpoint, one of them belongs to the state, whenever the process dies.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "run_internal.h"
 
 #include <errno.h>

@@ -1,7 +1,4 @@
 // summary.csv: one row per run, task and evaluation protocol, rebuilt from every run directory.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "run_internal.h"
 
 #include <dirent.h>

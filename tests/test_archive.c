@@ -1,8 +1,5 @@
 // Archives: what goes in comes out, what is damaged is refused whatever the damage, and a save that
 // fails leaves the old file.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE // memfd_create
-#endif
 #include <errno.h>
 #include <math.h>
 #include <signal.h>

@@ -1,7 +1,4 @@
 // The drivers' command line: what each flag means, and that bad input is one line that names it.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <unistd.h>
 
 // The command line belongs to the drivers, not to the library that tests link.

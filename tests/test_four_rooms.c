@@ -1,6 +1,5 @@
 // Four Rooms against its facts: the map, the features, the shortest tours by search, the optimal
 // values by dynamic programming, random walks, the exact model, and maps from files.
-#define _POSIX_C_SOURCE 200809L // mkstemp
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,5 @@
 // Files are replaced without following links that someone planted, and what killed processes left is
 // removed while what others are writing stays.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "io.h"
 
 #include <fcntl.h>

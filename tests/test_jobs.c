@@ -1,8 +1,5 @@
 // The process pool: every job runs once, crashes stay where they are, signals stop everything, and
 // no worker outlives the driver.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

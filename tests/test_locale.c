@@ -1,8 +1,5 @@
 // A host program that has set a locale with a decimal comma gets the same files, byte for byte, as one
 // that has not. The German locale is made in the build folder, so the system is left alone.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <ftw.h>
 #include <locale.h>
 #include <stdio.h>

@@ -3,9 +3,6 @@
 //
 // The library is compiled once more for this program, with its allocation functions renamed to those
 // below (tests/CMakeLists.txt). What ggml and the C library allocate on their own is left alone.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <ftw.h>
 #include <stdbool.h>
 #include <stdlib.h>

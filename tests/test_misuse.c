@@ -2,9 +2,6 @@
 // objects of another shape. None may crash, hang or leave the sanitizers' rules, and a NULL or a NaN that
 // the header does not allow must be refused with a message. misuse/calls.awk makes the calls from the
 // headers, so that a new function is called as soon as it is declared.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>

@@ -1,8 +1,5 @@
 // What sweeps under MPI stand on, without MPI: the server that runs jobs, the order of jobs, and how a
 // program knows that mpirun started it. tests/check_mpi.sh has the ranks.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

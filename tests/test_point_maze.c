@@ -1,6 +1,5 @@
 // PointMaze: free motion against its closed form, mazes and goals, resets, walls, and what MuJoCo
 // says when something goes wrong. Agreement with MuJoCo 3.x is in check_mujoco_oracle.sh.
-#define _POSIX_C_SOURCE 200809L // mkstemp
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 // A run that is saved and resumed goes on with the same bits, for every method, environment and
 // representation; a file that is not the run's own state is an error and changes nothing.
-#define _POSIX_C_SOURCE 200809L // mkstemp
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,4 @@
 // Run directories: layout, locks, refusal, resumption, crashes, full disks, summary.csv.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>

@@ -1,5 +1,4 @@
 // Makes the parts of an update and runs them one at a time; see the header.
-#define _POSIX_C_SOURCE 200809L // clock_gettime
 #include "bench_parts.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 // Which of OpenBLAS's kernels run, and a second start with better ones.
-#define _POSIX_C_SOURCE 200809L // setenv
 #include "blas_kernel.h"
 
 #include <cblas.h>

@@ -1,7 +1,4 @@
 // Expands cells and grids.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "cells.h"
 
 #include <stdio.h>

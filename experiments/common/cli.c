@@ -1,7 +1,4 @@
 // The drivers' command line: one table of flags, then what depends on several of them.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "cli.h"
 
 #include <stdio.h>

@@ -1,7 +1,4 @@
 // Checks of devices: loss and gradient against the CPU, and every operation of a run's graphs.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "devices.h"
 
 #include <stdlib.h>

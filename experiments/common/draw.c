@@ -1,7 +1,4 @@
 // Starts the export tool and shows what it made.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "draw.h"
 
 #include <errno.h>

@@ -1,7 +1,4 @@
 // The server's loop, and the other process's end of the line to it.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "job_server.h"
 
 #include <errno.h>

@@ -1,7 +1,4 @@
 // The process pool. One loop waits for signals, collects workers, starts new ones and redraws.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "jobs.h"
 
 #include <errno.h>

@@ -1,7 +1,4 @@
 // Rank 0 hands out jobs and does some itself; the other ranks ask, work and report.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "mpi_jobs.h"
 
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 // Times training steps; see the header.
-#define _GNU_SOURCE // fork, anonymous maps
 #include "overhead_bench.h"
 
 #include <cblas.h>

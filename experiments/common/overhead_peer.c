@@ -1,6 +1,5 @@
 // Ours and PyTorch's in turns: a chunk of our steps, a chunk of the peer's, and so on, so that both
 // see the same machine. The peer is a Python process that takes steps when asked to.
-#define _POSIX_C_SOURCE 200809L // fork, fdopen
 #include <errno.h>
 #include <math.h>
 #include <signal.h>

@@ -1,7 +1,4 @@
 // Finds the run directories of some variants, asks, and removes them.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "overwrite.h"
 
 #include <errno.h>

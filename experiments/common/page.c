@@ -1,8 +1,5 @@
 // Gathers run directories into the data of OUT/index.html. A file is read again only when it has
 // changed, and what is printed of a run is kept, so that a page of a thousand runs costs milliseconds.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "page.h"
 
 #include <dirent.h>

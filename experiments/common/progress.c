@@ -1,7 +1,4 @@
 // Progress of a pool of jobs: bars that are redrawn on a terminal, a line now and then elsewhere.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "progress.h"
 
 #include <string.h>

@@ -1,7 +1,4 @@
 // Aligns the columns of a Markdown table. Cells of the export hold no '|'.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "show_table.h"
 
 #include <stdbool.h>

@@ -1,7 +1,4 @@
 // Expands variants and seeds into jobs, runs them, then brings the results together.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "study.h"
 
 #include <dirent.h>

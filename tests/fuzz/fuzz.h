@@ -2,9 +2,6 @@
 #ifndef FGSF_FUZZ_H
 #define FGSF_FUZZ_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE // memfd_create
-#endif
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

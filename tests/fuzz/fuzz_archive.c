@@ -1,9 +1,6 @@
 // Fuzzes the reader of archives. The input is a file as it is, and again with a footer that makes
 // the checksum match, so that what lies behind it is reached too: whatever is accepted must be
 // readable entry by entry, whatever is refused must be named.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE // memfd_create
-#endif
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

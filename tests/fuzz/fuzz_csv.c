@@ -3,9 +3,6 @@
 //
 // Whatever is in the file: a cut keeps a prefix of it and cutting again changes nothing; summary.csv
 // has the same number of fields in every line; and what is refused leaves a message of one line.
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 // Fuzzes the exporter's CSV reader: whatever is accepted must hold as many fields in every row as
 // the header, and whatever is refused must leave a message of one line.
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #define main export_main
 #include "../../notebooks-export/main.c"
 #undef main
-#undef _GNU_SOURCE
 #include "../../notebooks-export/plot.c"
 
 static size_t printed(char *out, size_t room, void (*put)(FILE *, const char *), const char *text) {

@@ -1,6 +1,5 @@
 // Fuzzes the exporter's reader of run.json: whatever is accepted must name a run, and whatever is
 // refused must leave a message.
-#define _GNU_SOURCE
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
