@@ -202,23 +202,19 @@ void fgsf_agent_input(const fgsf_agent *agent, int task, const float *state, flo
 }
 
 const fgsf_agent_params *fgsf_agent_get_params(const fgsf_agent *agent) {
-    if (!agent) return NULL;
-    return &agent->params;
+    return agent ? &agent->params : NULL;
 }
 
 const fgsf_network_shape *fgsf_agent_shape(const fgsf_agent *agent) {
-    if (!agent) return NULL;
-    return &agent->shape;
+    return agent ? &agent->shape : NULL;
 }
 
 fgsf_device *fgsf_agent_device(const fgsf_agent *agent) {
-    if (!agent) return NULL;
-    return agent->device;
+    return agent ? agent->device : NULL;
 }
 
 int fgsf_agent_num_policies(const fgsf_agent *agent) {
-    if (!agent) return 0;
-    return agent->seen;
+    return agent ? agent->seen : 0;
 }
 
 fgsf_network *fgsf_agent_network(const fgsf_agent *agent, int policy) {

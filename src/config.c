@@ -34,9 +34,7 @@ fgsf_status fgsf_config_reset_env(fgsf_config *cfg) {
 
 fgsf_status fgsf_config_set(fgsf_config *cfg, const char *key, const char *value,
                             const char *source) {
-    if (!cfg || !key || !value) {
-        return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_set: an argument is NULL");
-    }
+    FGSF_REQUIRE(cfg && key && value);
     const fgsf_key *row = fgsf_key_find(cfg, key);
     if (!row) return fgsf_key_unknown(cfg, key, source);
     char before[FGSF_NAME_SIZE];
@@ -47,9 +45,7 @@ fgsf_status fgsf_config_set(fgsf_config *cfg, const char *key, const char *value
 }
 
 fgsf_status fgsf_config_get(const fgsf_config *cfg, const char *key, char *buffer, size_t size) {
-    if (!cfg || !key || !buffer) {
-        return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_get: an argument is NULL");
-    }
+    FGSF_REQUIRE(cfg && key && buffer);
     const fgsf_key *row = fgsf_key_find(cfg, key);
     if (!row) return fgsf_key_unknown(cfg, key, NULL);
     char text[FGSF_TEXT_SIZE];
@@ -104,23 +100,19 @@ static fgsf_status start(fgsf_config *cfg, const char *env, const char *preset,
 
 fgsf_status fgsf_config_resolve(const char *env, const char *preset, const char *method,
                                 fgsf_config *out) {
-    if (!preset || !method || !out) {
-        return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_resolve: an argument is NULL");
-    }
+    FGSF_REQUIRE(preset && method && out);
     const fgsf_env_def *def = NULL;
     fgsf_config cfg;
-    fgsf_status status = env && *env ? fgsf_env_require(env, &def) : FGSF_OK;
-    if (status == FGSF_OK) status = start(&cfg, env ? env : "", preset, method);
-    if (status == FGSF_OK && def) {
-        status = apply_settings(&cfg, def->settings, (size_t)def->num_settings, preset, def->name);
+    if (env && *env) FGSF_TRY(fgsf_env_require(env, &def));
+    FGSF_TRY(start(&cfg, env ? env : "", preset, method));
+    if (def) {
+        FGSF_TRY(apply_settings(&cfg, def->settings, (size_t)def->num_settings, preset, def->name));
     }
-    if (status == FGSF_OK) {
-        status =
-            apply_settings(&cfg, fgsf_preset_table, fgsf_preset_count, preset, "the preset table");
-    }
-    if (status == FGSF_OK) status = apply_method(&cfg, preset);
-    if (status == FGSF_OK) *out = cfg;
-    return status;
+    FGSF_TRY(
+        apply_settings(&cfg, fgsf_preset_table, fgsf_preset_count, preset, "the preset table"));
+    FGSF_TRY(apply_method(&cfg, preset));
+    *out = cfg;
+    return FGSF_OK;
 }
 
 double fgsf_config_epsilon(const fgsf_config *cfg, int64_t steps) {

@@ -9,6 +9,7 @@
 #include "config_table.h"
 #include "fgsf/env.h"
 #include "io.h"
+#include "require.h"
 
 #define MAX_JSON ((size_t)1 << 20)
 #define MAX_DEPTH 4
@@ -168,7 +169,7 @@ fgsf_status fgsf_json_parse(const char *text, const char *source, cJSON **out) {
 }
 
 fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *source) {
-    if (!cfg || !text) return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_parse: an argument is NULL");
+    FGSF_REQUIRE(cfg && text);
     if (!source) source = "config";
     size_t length = strlen(text);
     if (length > MAX_JSON) {
@@ -187,7 +188,7 @@ fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *so
 }
 
 fgsf_status fgsf_config_load(fgsf_config *cfg, const char *path) {
-    if (!cfg || !path) return fgsf_fail(FGSF_ERR_INVALID, "fgsf_config_load: an argument is NULL");
+    FGSF_REQUIRE(cfg && path);
     char *text = NULL;
     fgsf_status status = fgsf_io_read(path, MAX_JSON, &text, NULL);
     if (status == FGSF_OK) status = fgsf_config_parse(cfg, text, path);

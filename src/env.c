@@ -130,8 +130,7 @@ void fgsf_env_free(fgsf_env *env) {
 }
 
 const fgsf_env_spec *fgsf_env_get_spec(const fgsf_env *env) {
-    if (!env) return NULL;
-    return &env->spec;
+    return env ? &env->spec : NULL;
 }
 
 fgsf_status fgsf_env_set_task(fgsf_env *env, int task) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "fgsf/reward.h"
+#include "require.h"
 
 #define RIDGE_TRANSITIONS 2000
 #define RIDGE_LAMBDA 1e-6
@@ -104,9 +105,7 @@ static fgsf_status run_task(fgsf_agent *agent, const fgsf_config *cfg, fgsf_env 
 // Collects features and rewards with random actions and fits the weights of a held-out reward.
 fgsf_status fgsf_evaluate_fit(fgsf_env *env, int task, const fgsf_task *reward, double *w,
                               double *rmse) {
-    if (!env || !w || !rmse || (reward && !reward->reward)) {
-        return fgsf_fail(FGSF_ERR_INVALID, "fgsf_evaluate_fit: an argument is NULL");
-    }
+    FGSF_REQUIRE(env && w && rmse && (!reward || reward->reward));
     int d = env->spec.num_features, n = RIDGE_TRANSITIONS;
     float *phi = malloc((size_t)(n * d) * sizeof(float));
     double *r = malloc((size_t)n * sizeof(double));
@@ -165,18 +164,23 @@ bool fgsf_evaluate_expressible(const fgsf_agent *agent, const fgsf_env *env, int
     return known && expressible;
 }
 
-fgsf_status fgsf_evaluate(fgsf_agent *agent, const fgsf_config *cfg, enum fgsf_eval_reward reward,
-                          double epsilon, fgsf_eval_rows *out) {
+// All trained tasks, with the learned reward or the true one, or all held-out ones.
+static fgsf_status run_tasks(fgsf_agent *agent, const fgsf_config *cfg, bool heldout,
+                             enum fgsf_eval_reward reward, double epsilon, fgsf_eval_rows *out) {
     fgsf_env *env = NULL;
-    fgsf_status status = check(agent, cfg && out ? out : NULL, epsilon);
-    if (status == FGSF_OK) status = fgsf_env_create(cfg, &env);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check(agent, cfg && out ? out : NULL, epsilon));
+    FGSF_TRY(fgsf_env_create(cfg, &env));
+    int task = heldout ? env->spec.num_tasks : 0;
+    int end = env->spec.num_tasks + (heldout ? env->spec.num_heldout : 0);
     float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
-    if (!rho) status = fgsf_fail(FGSF_ERR_MEMORY, "no memory to evaluate");
-    for (int task = 0; status == FGSF_OK && task < env->spec.num_tasks; task++) {
+    fgsf_status status = rho ? FGSF_OK : fgsf_fail(FGSF_ERR_MEMORY, "no memory to evaluate");
+    for (; task < end && status == FGSF_OK; task++) {
         scoring score = {.name = "learned"};
         bool expressible = true;
-        if (reward == FGSF_EVAL_TRUE) {
+        if (heldout) {
+            score.rho = rho;
+            status = fgsf_evaluate_rho(agent, env, task, rho, &score.name, &score.fit_error);
+        } else if (reward == FGSF_EVAL_TRUE) {
             score = (scoring){.rho = rho, .name = "true"};
             status = true_rho(agent, env, task, rho, &expressible);
         }
@@ -191,6 +195,11 @@ fgsf_status fgsf_evaluate(fgsf_agent *agent, const fgsf_config *cfg, enum fgsf_e
     free(rho);
     fgsf_env_free(env);
     return status;
+}
+
+fgsf_status fgsf_evaluate(fgsf_agent *agent, const fgsf_config *cfg, enum fgsf_eval_reward reward,
+                          double epsilon, fgsf_eval_rows *out) {
+    return run_tasks(agent, cfg, false, reward, epsilon, out);
 }
 
 fgsf_status fgsf_evaluate_task(fgsf_agent *agent, const fgsf_config *cfg, int task,
@@ -226,19 +235,5 @@ fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, 
 
 fgsf_status fgsf_evaluate_heldout(fgsf_agent *agent, const fgsf_config *cfg, double epsilon,
                                   fgsf_eval_rows *out) {
-    fgsf_env *env = NULL;
-    fgsf_status status = check(agent, cfg && out ? out : NULL, epsilon);
-    if (status == FGSF_OK) status = fgsf_env_create(cfg, &env);
-    if (status != FGSF_OK) return status;
-    float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
-    int first = env->spec.num_tasks, count = env->spec.num_heldout;
-    status = rho ? FGSF_OK : fgsf_fail(FGSF_ERR_MEMORY, "no memory to evaluate");
-    for (int task = first; task < first + count && status == FGSF_OK; task++) {
-        scoring score = {.rho = rho};
-        status = fgsf_evaluate_rho(agent, env, task, rho, &score.name, &score.fit_error);
-        if (status == FGSF_OK) status = run_task(agent, cfg, env, task, &score, epsilon, out);
-    }
-    free(rho);
-    fgsf_env_free(env);
-    return status;
+    return run_tasks(agent, cfg, true, FGSF_EVAL_LEARNED, epsilon, out);
 }

@@ -102,18 +102,15 @@ void fgsf_feature_set_free(fgsf_feature_set *set) {
 }
 
 int fgsf_feature_set_size(const fgsf_feature_set *set) {
-    if (!set) return 0;
-    return set->size;
+    return set ? set->size : 0;
 }
 
 int fgsf_feature_set_count(const fgsf_feature_set *set) {
-    if (!set) return 0;
-    return set->count;
+    return set ? set->count : 0;
 }
 
 const float *fgsf_feature_set_members(const fgsf_feature_set *set) {
-    if (!set) return NULL;
-    return set->members;
+    return set ? set->members : NULL;
 }
 
 // Returns the first nearest member and its squared distance, or -1 while there is none.

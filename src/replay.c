@@ -167,8 +167,7 @@ fgsf_status fgsf_replay_add(fgsf_replay *r, const fgsf_transition *t) {
 }
 
 int64_t fgsf_replay_count(const fgsf_replay *replay) {
-    if (!replay) return 0;
-    return replay->count;
+    return replay ? replay->count : 0;
 }
 
 int64_t fgsf_replay_last(const fgsf_replay *replay) {

@@ -304,40 +304,38 @@ size_t fgsf_reward_state_size(const fgsf_reward *reward) {
     }
 }
 
-void fgsf_reward_get_state(fgsf_reward *reward, double *values) {
-    if (!(reward && values)) return;
+static void copy(double *own, double *values, size_t n, bool back) {
+    memcpy(back ? own : values, back ? values : own, n * sizeof *own);
+}
+
+// Copies the state to `values`, or back from there.
+static void copy_state(fgsf_reward *reward, double *values, bool back) {
     size_t d = (size_t)reward->d, size = fgsf_reward_state_size(reward);
     if (reward->model == FGSF_REWARD_KNOWN) return;
     if (reward->model != FGSF_REWARD_MLP) {
-        memcpy(values, reward->w, d * sizeof *values);
-        memcpy(values + d, reward->p, (size - d) * sizeof *values);
+        copy(reward->w, values, d, back);
+        copy(reward->p, values + d, size - d, back);
         return;
     }
     const mlp *m = &reward->mlp;
-    const float *parts[] = {fgsf_network_parameters(m->net), fgsf_optimizer_moment(m->opt, 0),
-                            fgsf_optimizer_moment(m->opt, 1)};
-    for (size_t k = 0; k < 3; k++) {
-        for (size_t i = 0; i < size / 3; i++) *values++ = parts[k][i];
+    float *parameters = back ? fgsf_network_edit(m->net) : (float *)fgsf_network_parameters(m->net);
+    float *parts[] = {parameters, fgsf_optimizer_moment(m->opt, 0),
+                      fgsf_optimizer_moment(m->opt, 1)};
+    for (size_t i = 0; i < size - 1; i++, values++) {
+        float *own = &parts[i / (size / 3)][i % (size / 3)];
+        if (back) *own = (float)*values;
+        if (!back) *values = *own;
     }
-    *values = (double)fgsf_optimizer_steps(m->opt);
+    if (back) fgsf_optimizer_set_steps(m->opt, (int64_t)*values);
+    if (!back) *values = (double)fgsf_optimizer_steps(m->opt);
+}
+
+void fgsf_reward_get_state(fgsf_reward *reward, double *values) {
+    if (reward && values) copy_state(reward, values, false);
 }
 
 void fgsf_reward_set_state(fgsf_reward *reward, const double *values) {
-    if (!(reward && values)) return;
-    size_t d = (size_t)reward->d, size = fgsf_reward_state_size(reward);
-    if (reward->model == FGSF_REWARD_KNOWN) return;
-    if (reward->model != FGSF_REWARD_MLP) {
-        memcpy(reward->w, values, d * sizeof *values);
-        memcpy(reward->p, values + d, (size - d) * sizeof *values);
-        return;
-    }
-    mlp *m = &reward->mlp;
-    float *parts[] = {fgsf_network_edit(m->net), fgsf_optimizer_moment(m->opt, 0),
-                      fgsf_optimizer_moment(m->opt, 1)};
-    for (size_t k = 0; k < 3; k++) {
-        for (size_t i = 0; i < size / 3; i++) parts[k][i] = (float)*values++;
-    }
-    fgsf_optimizer_set_steps(m->opt, (int64_t)*values);
+    if (reward && values) copy_state(reward, (double *)values, true); // only read
 }
 
 // ---- Ridge regression ---------------------------------------------------------------------------

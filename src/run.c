@@ -95,15 +95,13 @@ static fgsf_status read_number(const cJSON *json, const char *path, const char *
 
 static fgsf_status read_status(const cJSON *json, const char *path, fgsf_run_status *out) {
     char name[16];
-    fgsf_status status = read_name(json, path, "status", name, sizeof name);
-    for (int i = 0; status == FGSF_OK && i < 4; i++) {
+    FGSF_TRY(read_name(json, path, "status", name, sizeof name));
+    for (int i = 0; i < 4; i++) {
         if (strcmp(name, status_names[i]) != 0) continue;
         *out = (fgsf_run_status)i;
         return FGSF_OK;
     }
-    return status != FGSF_OK
-               ? status
-               : fgsf_fail(FGSF_ERR_FORMAT, "%s: status: '%s' is not a status", path, name);
+    return fgsf_fail(FGSF_ERR_FORMAT, "%s: status: '%s' is not a status", path, name);
 }
 
 // Reads "BYTES CHECKSUM".
@@ -426,16 +424,13 @@ static fgsf_status inspect(fgsf_run *run, const fgsf_run_id *id, const fgsf_conf
 
 fgsf_status fgsf_run_open(const fgsf_run_id *id, const fgsf_config *cfg, bool resume,
                           fgsf_run_found *found, fgsf_run **out) {
-    if (!cfg || !found || !out) {
-        return fgsf_fail(FGSF_ERR_INVALID, "fgsf_run_open: an argument is NULL");
-    }
+    FGSF_REQUIRE(cfg && found && out);
     *out = NULL;
-    fgsf_status status = fgsf_run_check(id, cfg);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_run_check(id, cfg));
     fgsf_run *run = calloc(1, sizeof *run);
     if (!run) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", id->out);
     run->lock = -1;
-    status = fgsf_run_directory(id, run->directory, sizeof run->directory);
+    fgsf_status status = fgsf_run_directory(id, run->directory, sizeof run->directory);
     if (status == FGSF_OK) status = fgsf_io_make_directory(run->directory);
     if (status == FGSF_OK) status = take_lock(run->directory, &run->lock);
     *found = FGSF_FOUND_BUSY;

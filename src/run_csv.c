@@ -149,9 +149,7 @@ static fgsf_status start_anew(fgsf_csv *csv, const char *header) {
 
 fgsf_status fgsf_csv_open(fgsf_run *run, const char *name, const char *header, int64_t last_step,
                           fgsf_csv **out) {
-    if (!run || !name || !header || !out) {
-        return fgsf_fail(FGSF_ERR_INVALID, "fgsf_csv_open: an argument is NULL");
-    }
+    FGSF_REQUIRE(run && name && header && out);
     fgsf_csv *csv = calloc(1, sizeof *csv);
     if (!csv) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", name);
     csv->checksum = FGSF_HASH_START;

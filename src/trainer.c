@@ -247,8 +247,7 @@ fgsf_status fgsf_trainer_step(fgsf_trainer *t) {
 }
 
 bool fgsf_trainer_done(const fgsf_trainer *t) {
-    if (!t) return false;
-    return t->step >= t->total_steps;
+    return t ? t->step >= t->total_steps : false;
 }
 
 // --- what can be asked --------------------------------------------------------------------------
@@ -289,18 +288,15 @@ fgsf_progress fgsf_trainer_progress(const fgsf_trainer *t) {
 }
 
 fgsf_agent *fgsf_trainer_agent(const fgsf_trainer *t) {
-    if (!t) return NULL;
-    return t->agent;
+    return t ? t->agent : NULL;
 }
 
 fgsf_learner *fgsf_trainer_learner(const fgsf_trainer *t) {
-    if (!t) return NULL;
-    return t->learner;
+    return t ? t->learner : NULL;
 }
 
 const fgsf_replay *fgsf_trainer_replay(const fgsf_trainer *t) {
-    if (!t) return NULL;
-    return t->learner->replay;
+    return t ? t->learner->replay : NULL;
 }
 
 fgsf_env *fgsf_trainer_env(const fgsf_trainer *t, int task) {
