@@ -46,3 +46,13 @@ fgsf_status fgsf_goals_parse(const char *text, fgsf_goal out[FGSF_GOALS_MAX], in
     *count = n;
     return FGSF_OK;
 }
+
+bool fgsf_goal_weights(const fgsf_env *env, int task, double *w) {
+    for (int k = 0; k < env->spec.num_tasks; k++) w[k] = k == task;
+    return task < env->spec.num_tasks;
+}
+
+bool fgsf_goal_reward(const fgsf_env *env, int task, const double *phi, double *reward) {
+    if (task < env->spec.num_tasks) *reward = phi[task];
+    return task < env->spec.num_tasks;
+}

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "goals.h"
 #include "mujoco_sim.h"
 
 #define MAX_SPEED 5.0    // m/s, per axis, at the start of a step
@@ -145,13 +146,9 @@ static fgsf_status point_maze_reset(fgsf_env *env, fgsf_rng *rng) {
     return begin(self, shift, noise);
 }
 
-static double distance(const double a[2], const double b[2]) {
-    double dx = a[0] - b[0], dy = a[1] - b[1];
-    return sqrt(dx * dx + dy * dy);
-}
-
 static void fill_features(const point_maze *self, const double at[2], double *phi) {
-    for (int k = 0; k < self->plan.num_tasks; k++) phi[k] = exp(-distance(at, self->plan.goals[k]));
+    for (int k = 0; k < self->plan.num_tasks; k++)
+        phi[k] = exp(-fgsf_goal_distance(at, self->plan.goals[k]));
 }
 
 static fgsf_status point_maze_step(fgsf_env *env, int action, fgsf_rng *rng,
@@ -163,7 +160,7 @@ static fgsf_status point_maze_step(fgsf_env *env, int action, fgsf_rng *rng,
     data->ctrl[1] = action % 3 - 1;
     for (int i = 0; i < 2; i++) data->qvel[i] = fmin(fmax(data->qvel[i], -MAX_SPEED), MAX_SPEED);
     FGSF_TRY(fgsf_sim_step(&self->sim, 1));
-    double left = distance(data->qpos, self->goal);
+    double left = fgsf_goal_distance(data->qpos, self->goal);
     fill_features(self, data->qpos, self->phi);
     *out = (fgsf_step_result){.reward = exp(-left),
                               .terminal = self->terminate_on_goal && left <= GOAL_RADIUS,
@@ -214,21 +211,6 @@ static void point_maze_features(const fgsf_env *env, const double *raw, int acti
     fill_features((const point_maze *)env, raw_next, phi);
 }
 
-// With env.goal_noise these are the weights of the reward without its noise, as the authors use.
-static bool point_maze_task_weights(const fgsf_env *env, int task, double *w) {
-    int count = env->spec.num_tasks;
-    if (task >= count) return false; // a held-out goal has no feature
-    for (int k = 0; k < count; k++) w[k] = k == task;
-    return true;
-}
-
-static bool point_maze_task_reward(const fgsf_env *env, int task, const double *phi,
-                                   double *reward) {
-    if (task >= env->spec.num_tasks) return false;
-    *reward = phi[task];
-    return true;
-}
-
 static void point_maze_position(const fgsf_env *env, double *x, double *y) {
     const point_maze *self = (const point_maze *)env;
     *x = self->sim.data->qpos[0];
@@ -252,8 +234,9 @@ const fgsf_env_def fgsf_point_maze_def = {
     .set_state = point_maze_set_state,
     .decode = point_maze_decode,
     .features = point_maze_features,
-    .task_weights = point_maze_task_weights,
-    .task_reward = point_maze_task_reward,
+    // With env.goal_noise that of the reward without its noise, as the authors use.
+    .task_weights = fgsf_goal_weights,
+    .task_reward = fgsf_goal_reward,
     .position = point_maze_position,
 };
 

@@ -165,14 +165,9 @@ static fgsf_status move_gymnasium(reacher *self, const double action[2]) {
     return FGSF_OK;
 }
 
-static double distance(const double a[2], const double b[2]) {
-    double dx = a[0] - b[0], dy = a[1] - b[1];
-    return sqrt(dx * dx + dy * dy);
-}
-
 static void fill_features(const reacher *self, const double tip[2], double *phi) {
     for (int k = 0; k < self->base.spec.num_tasks; k++) {
-        phi[k] = 1.0 - 4.0 * distance(tip, self->targets[k]);
+        phi[k] = 1.0 - 4.0 * fgsf_goal_distance(tip, self->targets[k]);
     }
 }
 
@@ -185,7 +180,7 @@ static fgsf_status reacher_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_s
     // From the angles: the bodies' poses in mjData are those from before the last step.
     fgsf_reacher_tip(self->lag ? before : self->q, tip);
     fill_features(self, tip, self->phi);
-    double left = distance(tip, self->targets[env->task]);
+    double left = fgsf_goal_distance(tip, self->targets[env->task]);
     *out = (fgsf_step_result){.reward = 1.0 - 4.0 * left,
                               .terminal = false,
                               .success = left <= SUCCESS_RADIUS,
@@ -229,18 +224,6 @@ static void reacher_features(const fgsf_env *env, const double *raw, int action,
     fill_features(self, tip, phi);
 }
 
-static bool reacher_task_weights(const fgsf_env *env, int task, double *w) {
-    if (task >= env->spec.num_tasks) return false; // a held-out target has no feature
-    for (int k = 0; k < env->spec.num_tasks; k++) w[k] = k == task;
-    return true;
-}
-
-static bool reacher_task_reward(const fgsf_env *env, int task, const double *phi, double *reward) {
-    if (task >= env->spec.num_tasks) return false;
-    *reward = phi[task];
-    return true;
-}
-
 static void reacher_position(const fgsf_env *env, double *x, double *y) {
     double tip[2];
     fgsf_reacher_tip(((const reacher *)env)->q, tip);
@@ -265,8 +248,8 @@ const fgsf_env_def fgsf_reacher_def = {
     .set_state = reacher_set_state,
     .decode = reacher_decode,
     .features = reacher_features,
-    .task_weights = reacher_task_weights,
-    .task_reward = reacher_task_reward,
+    .task_weights = fgsf_goal_weights,
+    .task_reward = fgsf_goal_reward,
     .position = reacher_position,
 };
 

@@ -12,22 +12,19 @@
 
 static bool allocate(fgsf_heldout *h, const fgsf_env_spec *spec, size_t count) {
     size_t state = (size_t)spec->state_size, d = (size_t)spec->num_features;
-    h->s = calloc(count * state, sizeof(float));
-    h->s_next = calloc(count * state, sizeof(float));
-    h->phi = calloc(count * d, sizeof(float));
-    h->discount = calloc(count, sizeof(float));
-    h->reward = calloc(count, sizeof(float));
-    h->raw = calloc(count * (size_t)spec->full_size, sizeof(double));
-    h->a = calloc(count, sizeof(int32_t));
-    return h->s && h->s_next && h->phi && h->discount && h->reward && h->raw && h->a;
+    h->s = calloc(count * (2 * state + d + 2), sizeof *h->s); // all arrays of floats
+    h->raw = calloc(count * (size_t)spec->full_size, sizeof *h->raw);
+    h->a = calloc(count, sizeof *h->a);
+    if (!h->s || !h->raw || !h->a) return false;
+    h->s_next = h->s + count * state;
+    h->phi = h->s_next + count * state;
+    h->discount = h->phi + count * d;
+    h->reward = h->discount + count;
+    return true;
 }
 
 void fgsf_heldout_free(fgsf_heldout *h) {
     free(h->s);
-    free(h->s_next);
-    free(h->phi);
-    free(h->discount);
-    free(h->reward);
     free(h->raw);
     free(h->a);
     fgsf_bellman_free(h->bellman);

@@ -8,7 +8,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fgsf/status.h"
@@ -19,12 +18,6 @@ typedef struct work {
     fgsf_job_progress *progress;
     fgsf_job_result result; // of the job that runs
 } work;
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 // ---- In the server: a pool that runs one job -----------------------------------------------------
 
@@ -45,14 +38,14 @@ static void ended(void *ctx, int index, fgsf_job_end end, const char *message) {
 
 static void run_one(work *w, int32_t index, FILE *nowhere) {
     fgsf_jobs_options options = {.parallel = 1, .quiet = true, .out = nowhere, .ended = ended};
-    double started = now();
+    double started = fgsf_jobs_now();
     memset(w->progress, 0, sizeof *w->progress);
     w->result = (fgsf_job_result){.index = index, .end = FGSF_JOB_INTERRUPTED};
     if (fgsf_jobs_run(run, w, 1, &options) < 0) {
         w->result.end = FGSF_JOB_FAILED;
         snprintf(w->result.message, sizeof w->result.message, "%s", fgsf_last_error());
     }
-    w->result.seconds = now() - started;
+    w->result.seconds = fgsf_jobs_now() - started;
 }
 
 static bool next_order(int fd, int32_t *index) {

@@ -41,7 +41,7 @@ typedef struct pool {
     fgsf_progress_work work;
 } pool;
 
-static double now(void) {
+double fgsf_jobs_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -52,8 +52,8 @@ static double now(void) {
 static void on_stop(int signal_number) {
     static volatile double asked; // clock_gettime may be called here
     (void)signal_number;
-    if (fgsf_stop == 0) asked = now();
-    if (fgsf_stop == 0 || (fgsf_stop == 1 && now() - asked >= 1.0)) fgsf_stop++;
+    if (fgsf_stop == 0) asked = fgsf_jobs_now();
+    if (fgsf_stop == 0 || (fgsf_stop == 1 && fgsf_jobs_now() - asked >= 1.0)) fgsf_stop++;
 }
 
 static void on_child(int signal_number) {
@@ -124,7 +124,7 @@ static bool start_worker(pool *p) {
     if (pid < 0) return false;
     if (pid == 0) work(p, p->next, driver);
     setpgid(pid, pid); // here too: whoever comes first
-    p->workers[p->running++] = (worker){.pid = pid, .index = p->next, .started = now()};
+    p->workers[p->running++] = (worker){.pid = pid, .index = p->next, .started = fgsf_jobs_now()};
     if (!p->options->quiet && !p->view.live) {
         char line[256];
         snprintf(line, sizeof line, "start  %s", name_of(p, p->next));
@@ -156,7 +156,7 @@ static void finish_worker(pool *p, int slot, int status) {
     char message[512], line[900], took[32];
     snprintf(message, sizeof message, "%.511s", p->progress[w.index].message);
     fgsf_job_end end = classify(status, message, sizeof message);
-    fgsf_progress_duration(now() - w.started, took, sizeof took);
+    fgsf_progress_duration(fgsf_jobs_now() - w.started, took, sizeof took);
     snprintf(line, sizeof line, "%-6s %s  %s%s%s", words[end], name_of(p, w.index), took,
              *message ? "  " : "", message);
     if (!p->options->quiet || end >= FGSF_JOB_FAILED) fgsf_progress_say(&p->view, line);
@@ -192,7 +192,7 @@ static void pass_on(pool *p) {
 // ---- The loop ------------------------------------------------------------------------------------
 
 static void show(pool *p) {
-    double t = now();
+    double t = fgsf_jobs_now();
     fgsf_progress_work work = p->work;
     for (int i = 0; i < p->running; i++) {
         worker *w = &p->workers[i];
@@ -277,7 +277,7 @@ int fgsf_jobs_run(fgsf_job job, void *ctx, int count, const fgsf_jobs_options *o
         bool ignored = old[i].sa_handler == SIG_IGN; // nohup, or a shell's background job
         if (i == 3 || !ignored) install(signals[i], i < 3 ? on_stop : on_child);
     }
-    p.work.started = now();
+    p.work.started = fgsf_jobs_now();
     for (int i = 0; i < count; i++) p.work.all += cost_of(&p, i);
     bool ran = loop(&p);
     int error = errno;

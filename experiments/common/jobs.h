@@ -69,6 +69,9 @@ void fgsf_jobs_watch_stop(void);
 // fgsf_last_error) when the pool itself could not run.
 int fgsf_jobs_run(fgsf_job job, void *ctx, int count, const fgsf_jobs_options *options);
 
+// Returns the seconds of a clock that never goes back.
+double fgsf_jobs_now(void);
+
 // Returns the number of cores this process may use.
 int fgsf_jobs_cores(void);
 

@@ -108,12 +108,6 @@ typedef struct sweep {
     double last_status;
 } sweep;
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 // ---- Messages ------------------------------------------------------------------------------------
 
 // Sends without waiting: MPI_Send would wait for the receiver, for ever when that is dead.
@@ -158,8 +152,8 @@ static void pause_a_moment(void) {
 
 // Waits until all messages have been sent, or `seconds`: messages to a dead rank stay.
 static void finish_letters(sweep *s, double seconds) {
-    double end = now() + seconds;
-    for (forget_sent(s); s->messages && now() < end; forget_sent(s)) pause_a_moment();
+    double end = fgsf_jobs_now() + seconds;
+    for (forget_sent(s); s->messages && fgsf_jobs_now() < end; forget_sent(s)) pause_a_moment();
 }
 
 // ---- What all ranks do ---------------------------------------------------------------------------
@@ -218,22 +212,23 @@ static order receive_order(sweep *s) {
 static bool follow(sweep *s, bool willing, bool *orphan) {
     bool server_lost = false;
     order o = {.what = ORDER_NOTHING};
-    double heard = now(), sent = now();
+    double heard = fgsf_jobs_now(), sent = fgsf_jobs_now();
     send_report(s, NULL, !willing, false);
     while (o.what != ORDER_LEAVE && !*orphan) {
         fgsf_job_result result;
         int from;
         bool ended = wait_a_moment(s, &result, &server_lost);
         pass_on_stops(s);
-        if (!s->ending && (ended || now() - sent > s->patience / REPORTS)) {
+        if (!s->ending && (ended || fgsf_jobs_now() - sent > s->patience / REPORTS)) {
             send_report(s, ended ? &result : NULL, !willing || fgsf_stop || server_lost, false);
-            sent = now();
+            sent = fgsf_jobs_now();
         }
         while (o.what != ORDER_LEAVE && arrived(0, TAG_ORDER, &from)) {
-            heard = now();
+            heard = fgsf_jobs_now();
             o = receive_order(s);
         }
-        *orphan = o.what != ORDER_LEAVE && now() - heard > (s->ending ? 2 : 1) * s->patience;
+        *orphan =
+            o.what != ORDER_LEAVE && fgsf_jobs_now() - heard > (s->ending ? 2 : 1) * s->patience;
     }
     return !o.lost && !*orphan;
 }
@@ -289,7 +284,7 @@ static void hear(sweep *s, int rank) {
     peer *p = &s->peers[rank];
     MPI_Recv(&r, sizeof r, MPI_BYTE, rank, TAG_REPORT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     memcpy(p->host, r.host, sizeof p->host);
-    p->heard = now();
+    p->heard = fgsf_jobs_now();
     p->leaving = r.leaving;
     p->bye = r.bye;
     p->steps = r.steps;
@@ -319,7 +314,7 @@ static void hand_out(sweep *s) {
 static void give_up_silent(sweep *s) {
     for (int k = 1; k < s->size; k++) {
         peer *p = &s->peers[k];
-        if (p->lost || p->bye || now() - p->heard < s->patience) continue;
+        if (p->lost || p->bye || fgsf_jobs_now() - p->heard < s->patience) continue;
         p->lost = s->any_lost = true;
         fgsf_job_result r = {.index = p->job, .end = FGSF_JOB_CRASHED, .seconds = s->patience};
         snprintf(r.message, sizeof r.message, "silent for %.0f s: given up", s->patience);
@@ -353,17 +348,17 @@ static double time_left(const sweep *s) {
         if (p->job < 0 || p->total <= 0) continue;
         work.ended += cost_of(s, p->job) * (double)p->steps / (double)p->total;
     }
-    return fgsf_progress_eta(&work, now());
+    return fgsf_progress_eta(&work, fgsf_jobs_now());
 }
 
 static void say_status(sweep *s, double eta) {
-    if (s->options->quiet || now() - s->last_status < STATUS_SECONDS) return;
+    if (s->options->quiet || fgsf_jobs_now() - s->last_status < STATUS_SECONDS) return;
     char line[128], left[32] = "-";
     if (eta >= 0) fgsf_progress_duration(eta, left, sizeof left);
     snprintf(line, sizeof line, "%d of %d done, %d running, ETA %s", s->done, s->count, running(s),
              left);
     fgsf_progress_say(&s->view, line);
-    s->last_status = now();
+    s->last_status = fgsf_jobs_now();
 }
 
 static bool all_said_bye(const sweep *s) {
@@ -378,7 +373,7 @@ static bool all_said_bye(const sweep *s) {
 static void dismiss(sweep *s) {
     int from;
     s->ending = true;
-    for (int k = 1; k < s->size; k++) s->peers[k].heard = now();
+    for (int k = 1; k < s->size; k++) s->peers[k].heard = fgsf_jobs_now();
     tell_everyone(s, ORDER_END);
     while (!all_said_bye(s)) {
         pause_a_moment();
@@ -424,10 +419,10 @@ static bool prepare_lead(sweep *s, int count, const int *jobs) {
     s->peers = calloc((size_t)s->size, sizeof *s->peers);
     fgsf_progress_open(&s->view, s->options->out ? s->options->out : stderr, s->options->quiet);
     s->view.live = false;
-    s->last_status = s->work.started = now();
+    s->last_status = s->work.started = fgsf_jobs_now();
     for (int i = 0; i < s->count; i++) s->work.all += cost_of(s, i);
     for (int k = 0; k < s->size && s->peers; k++) {
-        s->peers[k] = (peer){.job = -1, .idle = k == 0, .heard = now(), .host = "?"};
+        s->peers[k] = (peer){.job = -1, .idle = k == 0, .heard = fgsf_jobs_now(), .host = "?"};
     }
     if (s->peers) gethostname(s->peers[0].host, sizeof s->peers[0].host - 1);
     return s->peers != NULL;

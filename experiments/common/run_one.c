@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "fgsf/archive.h"
 #include "fgsf/evaluate.h"
@@ -32,16 +31,11 @@ typedef struct session {
     fgsf_log_row before; // the last row, for the return since then
 } session;
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static fgsf_run_progress progress_of(const session *s) {
     fgsf_progress p = fgsf_trainer_progress(s->trainer);
-    return (fgsf_run_progress){
-        .seconds = now() - s->started, .steps = p.step, .optimizer_steps = p.optimizer_steps};
+    return (fgsf_run_progress){.seconds = fgsf_jobs_now() - s->started,
+                               .steps = p.step,
+                               .optimizer_steps = p.optimizer_steps};
 }
 
 // Rows first, then run.json, which describes the rows of this checkpoint and the last, then the state:
@@ -219,7 +213,7 @@ static fgsf_status open_run(session *s, const fgsf_run_id *id, bool resume) {
 
 int fgsf_run_one(const fgsf_run_id *id, const fgsf_config *cfg, bool resume,
                  fgsf_job_progress *shown) {
-    session s = {.cfg = cfg, .shown = shown, .started = now(), .before.task = -1};
+    session s = {.cfg = cfg, .shown = shown, .started = fgsf_jobs_now(), .before.task = -1};
     shown->last_return = shown->loss = NAN;
     bool stopped = false;
     int code = 0;
