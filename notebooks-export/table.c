@@ -28,21 +28,6 @@ void table_free(table *t) {
     *t = (table){0};
 }
 
-// Begins a cell in both bodies, and in both heads during the first row.
-static void begin(table *t, const char *column, const char *const *csv_columns, int n) {
-    if (t->rows == 0) {
-        for (int i = 0; i < n; i++) {
-            if (t->cells || i) fputc(',', t->stream[CSV_HEAD]);
-            fputs(csv_columns[i], t->stream[CSV_HEAD]);
-        }
-        fprintf(t->stream[MD_HEAD], "| %s ", column);
-        fputs("|---", t->stream[MD_RULE]);
-    }
-    if (t->cells) fputc(',', t->stream[CSV_BODY]);
-    fputs("| ", t->stream[MD_BODY]);
-    t->cells++;
-}
-
 // Turns a column's title into its name in the CSV: "paper, std" -> "paper_std".
 static void csv_name(const char *title, char *out, size_t size) {
     size_t n = 0;
@@ -56,10 +41,26 @@ static void csv_name(const char *title, char *out, size_t size) {
     out[n] = '\0';
 }
 
+// Begins a cell in both bodies, and in both heads during the first row. In the CSV an interval has
+// three columns.
+static void begin(table *t, const char *column, bool interval) {
+    static const char *const ENDINGS[] = {"", "_low", "_high"};
+    if (t->rows == 0) {
+        char name[64];
+        csv_name(column, name, sizeof name);
+        for (int i = 0; i < (interval ? 3 : 1); i++) {
+            fprintf(t->stream[CSV_HEAD], "%s%s%s", t->cells || i ? "," : "", name, ENDINGS[i]);
+        }
+        fprintf(t->stream[MD_HEAD], "| %s ", column);
+        fputs("|---", t->stream[MD_RULE]);
+    }
+    if (t->cells) fputc(',', t->stream[CSV_BODY]);
+    fputs("| ", t->stream[MD_BODY]);
+    t->cells++;
+}
+
 void cell_text(table *t, const char *column, const char *text) {
-    char name[64];
-    csv_name(column, name, sizeof name);
-    begin(t, column, (const char *const[]){name}, 1);
+    begin(t, column, false);
     csv_put_text(t->stream[CSV_BODY], text);
     for (const char *c = text; *c; c++) {
         if (*c == '|') fputc('\\', t->stream[MD_BODY]);
@@ -76,9 +77,7 @@ static void put_short(FILE *f, double x) {
 }
 
 void cell_number(table *t, const char *column, double x) {
-    char name[64];
-    csv_name(column, name, sizeof name);
-    begin(t, column, (const char *const[]){name}, 1);
+    begin(t, column, false);
     csv_put_number(t->stream[CSV_BODY], x);
     if (!isnan(x) && x == floor(x) && fabs(x) < 1e9) {
         fprintf(t->stream[MD_BODY], "%.0f", x);
@@ -91,11 +90,7 @@ void cell_number(table *t, const char *column, double x) {
 }
 
 void cell_interval(table *t, const char *column, fgsf_stats_interval x, size_t seeds) {
-    char name[64], low[72], high[72];
-    csv_name(column, name, sizeof name);
-    snprintf(low, sizeof low, "%s_low", name);
-    snprintf(high, sizeof high, "%s_high", name);
-    begin(t, column, (const char *const[]){name, low, high}, 3);
+    begin(t, column, true);
     bool known = seeds > 1; // one seed has no interval
     csv_put_number(t->stream[CSV_BODY], seeds ? x.value : NAN);
     fputc(',', t->stream[CSV_BODY]);

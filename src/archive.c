@@ -67,34 +67,33 @@ void fgsf_archive_free(fgsf_archive *archive) {
     free(archive);
 }
 
-static void keep_error(fgsf_archive *archive, fgsf_status status) {
+// Keeps the first failure for fgsf_archive_save; returns whether there is none.
+static bool keep(fgsf_archive *archive, fgsf_status status) {
     archive->status = status;
-    snprintf(archive->message, sizeof archive->message, "%s", fgsf_last_error());
+    if (status != FGSF_OK) {
+        snprintf(archive->message, sizeof archive->message, "%s", fgsf_last_error());
+    }
+    return status == FGSF_OK;
 }
 
 // ggml aborts on a name that is too long or taken, and without memory, so all three are found here.
-static bool may_put(fgsf_archive *archive, const char *name, size_t bytes) {
-    if (archive->status != FGSF_OK) return false;
-    fgsf_status memory = fgsf_memory_check(bytes, "an archive");
-    if (memory != FGSF_OK) {
-        keep_error(archive, memory);
-        return false;
-    }
+static fgsf_status check_put(const fgsf_archive *archive, const char *name, size_t bytes) {
+    FGSF_TRY(fgsf_memory_check(bytes, "an archive"));
     if (archive->content) {
-        keep_error(archive, fgsf_fail(FGSF_ERR_INVALID, "%s: opened for reading", archive->path));
-        return false;
+        return fgsf_fail(FGSF_ERR_INVALID, "%s: opened for reading", archive->path);
     }
     size_t length = strlen(name);
     if (length == 0 || length > FGSF_ARCHIVE_MAX_NAME || strncmp(name, "general.", 8) == 0) {
-        keep_error(archive,
-                   fgsf_fail(FGSF_ERR_INVALID, "archive: '%.100s' cannot be a name", name));
-        return false;
+        return fgsf_fail(FGSF_ERR_INVALID, "archive: '%.100s' cannot be a name", name);
     }
     if (gguf_find_key(archive->gguf, name) >= 0 || gguf_find_tensor(archive->gguf, name) >= 0) {
-        keep_error(archive, fgsf_fail(FGSF_ERR_INVALID, "archive: '%s' is put twice", name));
-        return false;
+        return fgsf_fail(FGSF_ERR_INVALID, "archive: '%s' is put twice", name);
     }
-    return true;
+    return FGSF_OK;
+}
+
+static bool may_put(fgsf_archive *archive, const char *name, size_t bytes) {
+    return archive->status == FGSF_OK && keep(archive, check_put(archive, name, bytes));
 }
 
 void fgsf_archive_put_int(fgsf_archive *archive, const char *name, int64_t value) {
@@ -125,14 +124,14 @@ void fgsf_archive_put(fgsf_archive *archive, const char *name, fgsf_number type,
                       size_t count) {
     if (!(archive && name) || !may_put(archive, name, 0)) return;
     if (array_type(type) == GGML_TYPE_COUNT) {
-        keep_error(archive, fgsf_fail(FGSF_ERR_INVALID, "archive: '%s' is of no type", name));
+        keep(archive, fgsf_fail(FGSF_ERR_INVALID, "archive: '%s' is of no type", name));
         return;
     }
     if (archive->num_arrays == archive->max_arrays) {
         size_t max = archive->max_arrays ? 2 * archive->max_arrays : 64;
         array *grown = realloc(archive->arrays, max * sizeof *grown);
         if (!grown) {
-            keep_error(archive, fgsf_fail(FGSF_ERR_MEMORY, "archive: no memory for '%s'", name));
+            keep(archive, fgsf_fail(FGSF_ERR_MEMORY, "archive: no memory for '%s'", name));
             return;
         }
         archive->arrays = grown;

@@ -84,13 +84,13 @@ static fgsf_status create_learner(fgsf_trainer *t) {
 
 static fgsf_status create_parts(fgsf_trainer *t) {
     t->task_rng = fgsf_rng_make((uint64_t)t->cfg.seed, FGSF_STREAM_TASKS);
-    fgsf_status status = create_envs(t);
-    if (status == FGSF_OK) status = allocate(t);
-    if (status == FGSF_OK) status = fgsf_trainer_create_samples(t);
-    if (status == FGSF_OK) status = create_learner(t);
+    FGSF_TRY(create_envs(t));
+    FGSF_TRY(allocate(t));
+    FGSF_TRY(fgsf_trainer_create_samples(t));
+    FGSF_TRY(create_learner(t));
     t->total_steps = t->cfg.train.steps_per_task * t->spec.num_tasks;
     bool at_once = !is_sequential(&t->cfg) || t->cfg.learner.agent.scope == FGSF_SCOPE_ALL;
-    return status == FGSF_OK && at_once ? fgsf_trainer_add_tasks(t, t->spec.num_tasks) : status;
+    return at_once ? fgsf_trainer_add_tasks(t, t->spec.num_tasks) : FGSF_OK;
 }
 
 fgsf_status fgsf_trainer_create(const fgsf_config *cfg, fgsf_trainer **out) {
@@ -186,8 +186,7 @@ static void write_features(fgsf_trainer *t, int action, const fgsf_step_result *
 
 static fgsf_status observe(fgsf_trainer *t, int action, const fgsf_step_result *result) {
     double reward = result->reward;
-    fgsf_status status = fgsf_trainer_check_endless(t, result);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_trainer_check_endless(t, result));
     write_features(t, action, result, &reward);
     return fgsf_learner_observe(t->learner, &(fgsf_experience){.s = t->s,
                                                                .s_next = t->s_next,
@@ -219,20 +218,15 @@ fgsf_status fgsf_trainer_step(fgsf_trainer *t) {
     }
     int action;
     fgsf_step_result result;
-    fgsf_status status = enter_task(t, choose_task(t));
+    FGSF_TRY(enter_task(t, choose_task(t)));
     fgsf_episode *episode = &t->episodes[t->cfg.tasks.isolate_state ? t->task : 0];
-    if (status == FGSF_OK) status = begin_step(t, episode);
-    if (status == FGSF_OK) {
-        double epsilon = fgsf_config_epsilon(&t->cfg, t->accounts[t->task].steps);
-        status = fgsf_learner_act(t->learner, t->task, t->s, epsilon, &action);
-    }
-    if (status == FGSF_OK) {
-        status = fgsf_env_step(t->envs[t->task], action, &t->env_rng[t->task], &result);
-    }
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(begin_step(t, episode));
+    double epsilon = fgsf_config_epsilon(&t->cfg, t->accounts[t->task].steps);
+    FGSF_TRY(fgsf_learner_act(t->learner, t->task, t->s, epsilon, &action));
+    FGSF_TRY(fgsf_env_step(t->envs[t->task], action, &t->env_rng[t->task], &result));
     fgsf_env_observe(t->envs[t->task], t->s_next);
-    status = observe(t, action, &result);
-    if (status == FGSF_OK) status = learn(t);
+    fgsf_status status = observe(t, action, &result);
+    if (status == FGSF_OK) status = learn(t); // a run that diverges counts the step
 
     fgsf_account *account = &t->accounts[t->task];
     account->cum_reward += result.reward;
@@ -313,21 +307,18 @@ fgsf_status fgsf_trainer_prefill(fgsf_trainer *t, int task, int64_t transitions)
     if (is_sequential(&t->cfg)) { // the schedule goes on from this task's first step
         t->step = task * t->cfg.train.steps_per_task;
     }
-    fgsf_status status = fgsf_trainer_add_tasks(t, t->spec.num_tasks);
-    if (status == FGSF_OK) status = enter_task(t, task);
+    FGSF_TRY(fgsf_trainer_add_tasks(t, t->spec.num_tasks));
+    FGSF_TRY(enter_task(t, task));
     fgsf_episode *episode = &t->episodes[t->cfg.tasks.isolate_state ? task : 0];
-    for (int64_t i = 0; i < transitions && status == FGSF_OK; i++) {
+    for (int64_t i = 0; i < transitions; i++) {
         fgsf_step_result result;
-        status = begin_step(t, episode);
+        FGSF_TRY(begin_step(t, episode));
         int action = (int)fgsf_rng_below(&t->learner->explore_rng, (uint64_t)t->spec.num_actions);
-        if (status == FGSF_OK) {
-            status = fgsf_env_step(t->envs[task], action, &t->env_rng[task], &result);
-        }
-        if (status != FGSF_OK) break;
+        FGSF_TRY(fgsf_env_step(t->envs[task], action, &t->env_rng[task], &result));
         fgsf_env_observe(t->envs[task], t->s_next);
-        status = observe(t, action, &result);
+        FGSF_TRY(observe(t, action, &result));
         episode->over = result.terminal || ++episode->length >= t->cfg.train.horizon;
         memcpy(t->s, t->s_next, (size_t)t->spec.state_size * sizeof(float));
     }
-    return status;
+    return FGSF_OK;
 }
