@@ -80,11 +80,6 @@ FGSF_API int fgsf_four_rooms_outcomes(const fgsf_four_rooms *model, int cell, ui
 FGSF_API void fgsf_four_rooms_tabular(const fgsf_four_rooms *model, uint64_t inventory, double *P,
                                       double *features);
 
-// As above, with the probability of each kind (num_cells, 4, num_kinds) in place of the features:
-// the one-step target of xi.
-FGSF_API void fgsf_four_rooms_kinds(const fgsf_four_rooms *model, uint64_t inventory,
-                                    double *probabilities);
-
 // Solves x = y + gamma P pi x exactly (LU in double precision) for a policy (num_cells, 4) of action
 // probabilities; y and x are (num_cells, 4, width).
 FGSF_API fgsf_status fgsf_four_rooms_evaluate(int num_cells, const double *P, const double *y,

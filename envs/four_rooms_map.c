@@ -61,24 +61,20 @@ static fgsf_status check_map(const fgsf_grid *grid, const char *source, int *obj
 }
 
 static bool allocate(fgsf_four_rooms *m) {
-    size_t cells = (size_t)m->num_cells;
-    m->row = calloc(cells, sizeof *m->row);
-    m->col = calloc(cells, sizeof *m->col);
-    m->cell_at = calloc((size_t)m->rows * (size_t)m->cols, sizeof *m->cell_at);
-    m->next = calloc(cells * FGSF_FOUR_ROOMS_ACTIONS, sizeof *m->next);
-    m->object = calloc(cells, sizeof *m->object);
-    m->kind = calloc(cells, sizeof *m->kind);
+    size_t cells = (size_t)m->num_cells, all = (size_t)m->rows * (size_t)m->cols;
+    m->row = calloc(cells * (4 + FGSF_FOUR_ROOMS_ACTIONS) + all, sizeof *m->row); // all integers
     m->features = calloc((size_t)(m->num_kinds * m->num_features), sizeof *m->features);
-    return m->row && m->col && m->cell_at && m->next && m->object && m->kind && m->features;
+    if (!m->row || !m->features) return false;
+    m->col = m->row + cells;
+    m->object = m->col + cells;
+    m->kind = m->object + cells;
+    m->next = m->kind + cells;
+    m->cell_at = m->next + cells * FGSF_FOUR_ROOMS_ACTIONS;
+    return true;
 }
 
 void fgsf_four_rooms_unload(fgsf_four_rooms *m) {
     free(m->row);
-    free(m->col);
-    free(m->cell_at);
-    free(m->next);
-    free(m->object);
-    free(m->kind);
     free(m->features);
     free(m->rewards);
     *m = (fgsf_four_rooms){0};

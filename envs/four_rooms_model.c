@@ -52,20 +52,6 @@ void fgsf_four_rooms_tabular(const fgsf_four_rooms *m, uint64_t inventory, doubl
     }
 }
 
-void fgsf_four_rooms_kinds(const fgsf_four_rooms *m, uint64_t inventory, double *probabilities) {
-    size_t width = (size_t)m->num_kinds;
-    memset(probabilities, 0, (size_t)m->num_cells * ACTIONS * width * sizeof *probabilities);
-    for (int cell = 0; cell < m->num_cells; cell++) {
-        if (is_goal(m, cell)) continue;
-        for (int a = 0; a < ACTIONS; a++) {
-            fgsf_four_rooms_outcome out[ACTIONS];
-            int count = fgsf_four_rooms_outcomes(m, cell, inventory, a, out);
-            double *row = probabilities + ((size_t)cell * ACTIONS + (size_t)a) * width;
-            for (int i = 0; i < count; i++) row[out[i].kind] += out[i].probability;
-        }
-    }
-}
-
 // Gauss elimination with partial pivoting of A (n, n), which it overwrites, on b (n, width).
 static bool solve(double *A, double *b, size_t n, size_t width) {
     for (size_t k = 0; k < n; k++) {

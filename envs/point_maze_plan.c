@@ -61,11 +61,16 @@ void fgsf_point_maze_centre(const fgsf_grid *grid, double row, double col, doubl
     *y = grid->rows / 2.0 - (row + 0.5);
 }
 
+// The index of the free cell that a point lies in, or -1.
+static int free_cell(const fgsf_grid *grid, double x, double y) {
+    double col = floor(x + grid->cols / 2.0), row = floor(grid->rows / 2.0 - y);
+    if (!(row >= 0.0 && row < grid->rows && col >= 0.0 && col < grid->cols)) return -1;
+    int cell = (int)row * grid->cols + (int)col;
+    return grid->cells[cell] == '0' ? cell : -1;
+}
+
 bool fgsf_point_maze_is_free(const fgsf_grid *grid, double x, double y) {
-    double col = floor(x + grid->cols / 2.0);
-    double row = floor(grid->rows / 2.0 - y);
-    if (!(row >= 0.0 && row < grid->rows && col >= 0.0 && col < grid->cols)) return false;
-    return fgsf_grid_at(grid, (int)row, (int)col) == '0';
+    return free_cell(grid, x, y) >= 0;
 }
 
 void fgsf_point_maze_plan_free(fgsf_point_maze_plan *plan) {
@@ -194,17 +199,12 @@ static fgsf_status allocate_goals(fgsf_point_maze_plan *plan, int tasks, int hel
 
 static fgsf_status check_goal(const fgsf_point_maze_plan *plan, const fgsf_goal *goal, double x,
                               double y) {
-    const char *mark = goal->is_cell ? "" : "@";
-    if (!fgsf_point_maze_is_free(&plan->grid, x, y)) {
-        return fgsf_fail(FGSF_ERR_INVALID, "env.goals: %s%g,%g is in a wall or outside the maze",
-                         mark, goal->at[0], goal->at[1]);
-    }
-    int row = (int)floor(plan->grid.rows / 2.0 - y), col = (int)floor(x + plan->grid.cols / 2.0);
-    if (plan->distance[row * plan->grid.cols + col] < 0) {
-        return fgsf_fail(FGSF_ERR_INVALID, "env.goals: %s%g,%g cannot be reached from the start",
-                         mark, goal->at[0], goal->at[1]);
-    }
-    return FGSF_OK;
+    int cell = free_cell(&plan->grid, x, y);
+    if (cell >= 0 && plan->distance[cell] >= 0) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_INVALID, "env.goals: %s%g,%g %s", goal->is_cell ? "" : "@",
+                     goal->at[0], goal->at[1],
+                     cell < 0 ? "is in a wall or outside the maze"
+                              : "cannot be reached from the start");
 }
 
 // Tasks take the listed goals in turn, again from the first when there are more tasks than goals;

@@ -28,8 +28,8 @@ typedef struct fgsf_reacher_params {
 // Position of the tip, in metres.
 FGSF_API void fgsf_reacher_tip(const double q[2], double tip[2]);
 
-// Mass matrix of `bullet` at an elbow angle: M00, M01, M11 (kg m^2).
-FGSF_API void fgsf_reacher_mass(double elbow, double M[3]);
+// Mass matrix of `bullet` at the cosine of an elbow angle: M00, M01, M11 (kg m^2).
+FGSF_API void fgsf_reacher_mass(double cos_elbow, double M[3]);
 
 // One step of `bullet` under the given joint torques (N m).
 FGSF_API void fgsf_reacher_bullet_step(double q[2], double w[2], const double torque[2]);

@@ -28,14 +28,10 @@ void fgsf_reacher_tip(const double q[2], double tip[2]) {
     tip[1] = LINK * sin(q[0]) + TIP * sin(q[0] + q[1]);
 }
 
-static void mass_at(double cos_elbow, double M[3]) {
+void fgsf_reacher_mass(double cos_elbow, double M[3]) {
     M[0] = UPPER_INERTIA + FORE_INERTIA + 2.0 * COUPLING * cos_elbow;
     M[1] = FORE_INERTIA + COUPLING * cos_elbow;
     M[2] = FORE_INERTIA;
-}
-
-void fgsf_reacher_mass(double elbow, double M[3]) {
-    mass_at(cos(elbow), M);
 }
 
 // Adds the joint torques of the drag on a body of the forearm, `reach` metres from the elbow. The
@@ -69,7 +65,7 @@ static void limit_elbow(double elbow, const double M[3], double w[2]) {
 
 void fgsf_reacher_bullet_step(double q[2], double w[2], const double torque[2]) {
     double s = sin(q[1]), c = cos(q[1]), M[3];
-    mass_at(c, M);
+    fgsf_reacher_mass(c, M);
     double t[2] = {torque[0] + COUPLING * s * w[1] * (2.0 * w[0] + w[1]),
                    torque[1] - COUPLING * s * w[0] * w[0]};
     double speed = CENTRE * w[0]; // of the first link's centre

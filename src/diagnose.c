@@ -191,10 +191,8 @@ typedef struct rollouts {
 static void free_rollouts(rollouts *r) {
     fgsf_env_free(r->env);
     free(r->raw);
-    free(r->psi);
     free(r->states);
     free(r->action);
-    free(r->chosen);
     free(r->over);
 }
 
@@ -203,15 +201,15 @@ static fgsf_status begin_rollouts(fgsf_trainer *t, int count, rollouts *r) {
     const fgsf_heldout *h = &t->heldout;
     size_t full = (size_t)t->spec.full_size, n = (size_t)count;
     *r = (rollouts){.count = count, .discount = 1.0};
-    r->raw = malloc(n * full * sizeof *r->raw);
-    r->psi = calloc(n * (size_t)t->spec.num_features, sizeof *r->psi);
+    r->raw = calloc(n * (full + (size_t)t->spec.num_features), sizeof *r->raw);
     r->states = malloc(n * (size_t)t->spec.state_size * sizeof *r->states);
-    r->action = malloc(n * sizeof *r->action);
-    r->chosen = malloc(n * sizeof *r->chosen);
+    r->action = malloc(2 * n * sizeof *r->action);
     r->over = calloc(n, sizeof *r->over);
-    if (!r->raw || !r->psi || !r->states || !r->action || !r->chosen || !r->over) {
+    if (!r->raw || !r->states || !r->action || !r->over) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory to diagnose");
     }
+    r->psi = r->raw + n * full;
+    r->chosen = r->action + n;
     for (int i = 0; i < count; i++) {
         int pair = i * h->count / count;
         memcpy(r->raw + (size_t)i * full, h->raw + (size_t)pair * full, full * sizeof *r->raw);

@@ -80,43 +80,19 @@ static double quantile_of_sorted(const double *x, size_t n, double q) {
     return i + 1 < n ? x[i] + (at - (double)i) * (x[i + 1] - x[i]) : x[n - 1];
 }
 
-fgsf_status fgsf_stats_mean(const double *x, size_t n, double *out) {
-    FGSF_REQUIRE(out);
-    fgsf_status status = check_values("x", x, n);
-    if (status == FGSF_OK) *out = mean_of(x, n);
-    return status;
-}
-
-// Copies x sorted into a new buffer that the caller frees.
-static fgsf_status sorted_copy(const double *x, size_t n, double **out) {
-    FGSF_TRY(check_values("x", x, n));
-    double *copy = alloc_doubles(n);
-    if (!copy) return fail_memory();
-    memcpy(copy, x, n * sizeof *copy);
-    qsort(copy, n, sizeof *copy, compare_doubles);
-    *out = copy;
-    return FGSF_OK;
-}
-
-fgsf_status fgsf_stats_iqm(const double *x, size_t n, double *out) {
-    FGSF_REQUIRE(out);
-    double *sorted = NULL;
-    fgsf_status status = sorted_copy(x, n, &sorted);
-    if (status == FGSF_OK) *out = iqm_of_sorted(sorted, n);
-    free(sorted);
-    return status;
-}
-
 fgsf_status fgsf_stats_quantile(const double *x, size_t n, double q, double *out) {
     FGSF_REQUIRE(out);
     if (!(q >= 0.0 && q <= 1.0)) {
         return fgsf_fail(FGSF_ERR_INVALID, "stats: quantile %g is not in [0, 1]", q);
     }
-    double *sorted = NULL;
-    fgsf_status status = sorted_copy(x, n, &sorted);
-    if (status == FGSF_OK) *out = quantile_of_sorted(sorted, n, q);
+    FGSF_TRY(check_values("x", x, n));
+    double *sorted = alloc_doubles(n);
+    if (!sorted) return fail_memory();
+    memcpy(sorted, x, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare_doubles);
+    *out = quantile_of_sorted(sorted, n, q);
     free(sorted);
-    return status;
+    return FGSF_OK;
 }
 
 fgsf_status fgsf_stats_auc(const double *x, const double *y, size_t n, double *out) {

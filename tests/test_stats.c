@@ -22,19 +22,24 @@ static fgsf_rng stats_rng(void) {
 
 TEST points_match_scipy(void) {
     const double x[] = {9, 1, 4, 7, 2, 8, 3, 100};
+    const size_t sizes[] = {8, 7, 3};
+    // trim_mean(x, 0.25); floor(7/4) = 1 from each end; too few to trim
+    const double iqm[] = {5.5, 4.8, 14.0 / 3.0};
     double out = 0.0;
-    ASSERT_EQ(FGSF_OK, fgsf_stats_iqm(x, 8, &out));
-    ASSERT_IN_RANGE(5.5, out, TOL); // trim_mean(x, 0.25)
-    ASSERT_EQ(FGSF_OK, fgsf_stats_iqm(x, 7, &out));
-    ASSERT_IN_RANGE(4.8, out, TOL); // floor(7/4) = 1 from each end
-    ASSERT_EQ(FGSF_OK, fgsf_stats_iqm(x, 3, &out));
-    ASSERT_IN_RANGE(14.0 / 3.0, out, TOL); // too few to trim
+    fgsf_rng rng = stats_rng();
+    fgsf_stats_interval interval;
+    for (int i = 0; i < 3; i++) {
+        fgsf_stats_scores first = {.x = x, .seeds = sizes[i], .tasks = 1};
+        ASSERT_EQ(FGSF_OK, fgsf_stats_iqm_interval(&first, &MANY, &rng, &interval));
+        ASSERT_IN_RANGE(iqm[i], interval.value, TOL);
+    }
     ASSERT_EQ(FGSF_OK, fgsf_stats_quantile(x, 8, 0.3, &out));
     ASSERT_IN_RANGE(3.1, out, TOL);
     ASSERT_EQ(FGSF_OK, fgsf_stats_quantile(x, 8, 1.0, &out));
     ASSERT_EQ(100.0, out);
-    ASSERT_EQ(FGSF_OK, fgsf_stats_mean(x, 8, &out));
-    ASSERT_IN_RANGE(16.75, out, TOL);
+    fgsf_stats_scores all = {.x = x, .seeds = 8, .tasks = 1};
+    ASSERT_EQ(FGSF_OK, fgsf_stats_mean_interval(&all, &MANY, &rng, &interval));
+    ASSERT_IN_RANGE(16.75, interval.value, TOL);
     PASS();
 }
 
@@ -258,10 +263,10 @@ TEST nan_and_emptiness_are_errors(void) {
     fgsf_stats_wilcoxon_result test = {.p_value = -1.0};
     double out = -1.0;
     fgsf_rng rng = stats_rng();
-    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_stats_mean(x, 3, &out));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_stats_quantile(x, 3, 0.5, &out));
     ASSERT(strstr(fgsf_last_error(), "x[1]"));
-    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_stats_mean(x, 0, &out));
-    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_stats_iqm(y, 3, &out));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_stats_quantile(x, 0, 0.5, &out));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_stats_quantile(y, 3, 0.5, &out));
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_stats_quantile(z, 3, NAN, &out));
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_stats_auc(z, y, 3, &out));
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_stats_mean_interval(&bad, &MANY, &rng, &interval));

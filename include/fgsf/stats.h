@@ -60,13 +60,6 @@ FGSF_API fgsf_stats_bootstrap_params fgsf_stats_bootstrap_default_params(void);
 // Returns "few seeds" for fewer than FGSF_STATS_MIN_SEEDS seeds, otherwise "".
 FGSF_API const char *fgsf_stats_label(size_t seeds);
 
-// Computes the arithmetic mean of x[0..n).
-FGSF_API fgsf_status fgsf_stats_mean(const double *x, size_t n, double *out);
-
-// Computes the interquartile mean of x[0..n): the mean of what is left after floor(n/4) values are
-// dropped from each end, so that fewer than four values give the plain mean.
-FGSF_API fgsf_status fgsf_stats_iqm(const double *x, size_t n, double *out);
-
 // Computes the q-quantile of x[0..n), q in [0, 1], interpolating linearly between order statistics.
 FGSF_API fgsf_status fgsf_stats_quantile(const double *x, size_t n, double q, double *out);
 
@@ -79,8 +72,9 @@ FGSF_API fgsf_status fgsf_stats_mean_interval(const fgsf_stats_scores *scores,
                                               const fgsf_stats_bootstrap_params *params,
                                               fgsf_rng *rng, fgsf_stats_interval *out);
 
-// Computes the interquartile mean over seeds x tasks with its interval. Whole seeds are resampled,
-// so every resample holds each task equally often (stratified by task).
+// Computes the interquartile mean over seeds x tasks with its interval: the mean of what is left after
+// floor(n/4) of the n scores are dropped from each end, so that fewer than four give the plain mean.
+// Whole seeds are resampled, so every resample holds each task equally often (stratified by task).
 FGSF_API fgsf_status fgsf_stats_iqm_interval(const fgsf_stats_scores *scores,
                                              const fgsf_stats_bootstrap_params *params,
                                              fgsf_rng *rng, fgsf_stats_interval *out);

@@ -20,7 +20,7 @@ BEGIN {
     for (i = 1; i <= n; i++) optional[list[i]] = 1
     # Counts of what the caller's own array holds: nobody else can check a huge one.
     n = split("fgsf_archive_put.count fgsf_replay_sample.n fgsf_replay_matching.n " \
-              "fgsf_stats_mean.n fgsf_stats_iqm.n fgsf_stats_quantile.n fgsf_stats_auc.n " \
+              "fgsf_stats_quantile.n fgsf_stats_auc.n " \
               "fgsf_stats_profile.n fgsf_stats_wilcoxon.n fgsf_gpi_choose.num_policies " \
               "fgsf_gpi_choose.num_actions fgsf_gpi_maximisers.num_policies " \
               "fgsf_gpi_maximisers.num_actions fgsf_gpi_maximisers.max fgsf_reward_ridge.n " \
