@@ -133,10 +133,6 @@ static double norm_of(const float *v, size_t size) {
     return sqrt(sum);
 }
 
-static bool all_finite(const float *v, size_t size) {
-    return isfinite(norm_of(v, size));
-}
-
 // Runs every batch, with an optimiser step after each where there is one.
 static fgsf_status solve(machine *m, const oracle_problem *p, answer *out) {
     size_t size = fgsf_network_flat_size(&p->bellman.shape);
@@ -154,7 +150,7 @@ static fgsf_status solve(machine *m, const oracle_problem *p, answer *out) {
         }
         if (m->optimizer)
             FGSF_TRY(fgsf_optimizer_step(m->optimizer, m->net, gradient, p->lr, NULL));
-        if (!all_finite(fgsf_network_parameters(m->net), size)) {
+        if (!isfinite(norm_of(fgsf_network_parameters(m->net), size))) {
             return fgsf_fail(FGSF_DIVERGED, "batches[%d]: the step overflows float32", i);
         }
     }
@@ -216,18 +212,16 @@ static fgsf_status run(const char *path, const char *device) {
     size_t batches = (size_t)problem->num_batches;
     size_t size = fgsf_network_flat_size(&problem->bellman.shape);
     machine m = {0};
-    answer a = {.loss = calloc(batches, sizeof(double)),
-                .grad_norm = calloc(batches, sizeof(double)),
-                .gradient = {calloc(size, sizeof(float)), calloc(size, sizeof(float))}};
-    status = a.loss && a.grad_norm && a.gradient[0] && a.gradient[1]
-                 ? machine_create(&m, problem, device)
-                 : fgsf_fail(FGSF_ERR_MEMORY, "no memory");
+    double *numbers = calloc(2 * batches, sizeof *numbers);
+    float *gradients = calloc(2 * size, sizeof *gradients);
+    answer a = {
+        .loss = numbers, .grad_norm = numbers + batches, .gradient = {gradients, gradients + size}};
+    status = numbers && gradients ? machine_create(&m, problem, device)
+                                  : fgsf_fail(FGSF_ERR_MEMORY, "no memory");
     if (status == FGSF_OK) status = solve(&m, problem, &a);
     if (status == FGSF_OK) print_answer(problem, &m, &a);
-    free(a.loss);
-    free(a.grad_norm);
-    free(a.gradient[0]);
-    free(a.gradient[1]);
+    free(numbers);
+    free(gradients);
     machine_free(&m);
     oracle_problem_free(problem);
     return status;

@@ -42,6 +42,24 @@ static void sweep_to(theory_problem *p, double alpha, int steps, double (*exact)
     }
 }
 
+// What the largest error is after that many sweeps.
+typedef struct error_after {
+    int sweep;
+    double error, tolerance;
+} error_after;
+
+// Sweeps over the ring and reports the errors; returns the first sweep at which it is below 1e-3.
+static int report_errors(theory_problem *p, double alpha, const char *series,
+                         const error_after *rows, int count) {
+    int done = 0, reached = -1;
+    for (int i = 0; i < count; i++) {
+        sweep_to(p, alpha, rows[i].sweep, ring_exact, series, &done, &reached);
+        theory_equal(p->report, rows[i].error, table_error(p, ring_exact), rows[i].tolerance,
+                     "T2 A: %s, largest error after %d sweeps", series, rows[i].sweep);
+    }
+    return reached;
+}
+
 static void ring_curvature(theory_report *report) {
     const struct { double gamma, condition; } cases[] = {{0.9, 361.0}, {0.95, 1521.0}};
     for (int i = 0; i < 2; i++) {
@@ -63,21 +81,12 @@ static void ring_curvature(theory_report *report) {
 static void ring_full(theory_report *report) {
     theory_problem p;
     theory_open_cycle(report, RING, false, GAMMA, 1.0, 1.0 / RING, &p);
-    double alpha = 2.0 / (0.9025 + 0.0025);
-    int done = 0, reached = -1;
-    const struct {
-        int sweep;
-        double error, tolerance;
-    } rows[] = {{100, 1.512200, 1e-2 * 1.5122},
-                {1000, 1.0331101717e-2, 1e-4},
-                {2000, 4.0558e-5, FLOOR},
-                {3000, 1.5922e-7, FLOOR},
-                {5000, 2.453e-12, FLOOR}};
-    for (int i = 0; i < 5; i++) {
-        sweep_to(&p, alpha, rows[i].sweep, ring_exact, "full gradient", &done, &reached);
-        theory_equal(report, rows[i].error, table_error(&p, ring_exact), rows[i].tolerance,
-                     "T2 A: full gradient, largest error after %d sweeps", rows[i].sweep);
-    }
+    const error_after rows[] = {{100, 1.512200, 1e-2 * 1.5122},
+                                {1000, 1.0331101717e-2, 1e-4},
+                                {2000, 4.0558e-5, FLOOR},
+                                {3000, 1.5922e-7, FLOOR},
+                                {5000, 2.453e-12, FLOOR}};
+    int reached = report_errors(&p, 2.0 / (0.9025 + 0.0025), "full gradient", rows, 5);
     theory_equal(report, 2.907822041291074, theory_get(&p, 0, 0, 0), FLOOR, "T2 A: xi(0, 0)");
     theory_equal(report, 1422, reached, 2, "T2 A: full gradient, sweeps until the error is 1e-3");
     double least = INFINITY, mass = 0.0;
@@ -98,16 +107,9 @@ static void ring_semi(theory_report *report) {
     theory_problem p;
     // weight 1: alpha = 1 is value iteration
     theory_open_cycle(report, RING, false, GAMMA, 0.0, 1.0, &p);
-    int done = 0, reached = -1;
-    const struct {
-        int sweep;
-        double error, tolerance;
-    } rows[] = {{10, 1.01389, 1e-2 * 1.01389}, {100, 7.72358e-5, FLOOR}, {200, 2.05e-9, FLOOR}};
-    for (int i = 0; i < 3; i++) {
-        sweep_to(&p, 1.0, rows[i].sweep, ring_exact, "semi-gradient", &done, &reached);
-        theory_equal(report, rows[i].error, table_error(&p, ring_exact), rows[i].tolerance,
-                     "T2 A: semi-gradient, largest error after %d sweeps", rows[i].sweep);
-    }
+    const error_after rows[] = {
+        {10, 1.01389, 1e-2 * 1.01389}, {100, 7.72358e-5, FLOOR}, {200, 2.05e-9, FLOOR}};
+    int reached = report_errors(&p, 1.0, "semi-gradient", rows, 3);
     theory_equal(report, 76, reached, 0, "T2 A: semi-gradient, sweeps until the error is 1e-3");
     theory_problem_close(&p);
 }
