@@ -179,11 +179,8 @@ fgsf_status fgsf_sim_load(const char *name, const char *xml, fgsf_sim *out) {
         remove_model(path);
     }
     if (status == FGSF_OK) status = renew_data(&sim);
-    if (status == FGSF_OK) {
-        *out = sim;
-    } else {
-        fgsf_sim_free(&sim);
-    }
+    if (status == FGSF_OK) *out = sim;
+    if (status != FGSF_OK) fgsf_sim_free(&sim);
     return status;
 }
 

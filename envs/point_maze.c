@@ -126,12 +126,9 @@ static fgsf_status point_maze_create(const void *params, int tasks, fgsf_env **o
     const double zero[2] = {0.0, 0.0};
     fgsf_status status = set_up(params, tasks, self);
     if (status == FGSF_OK) status = begin(self, zero, zero);
-    if (status != FGSF_OK) {
-        point_maze_free(&self->base);
-        return status;
-    }
-    *out = &self->base;
-    return FGSF_OK;
+    if (status == FGSF_OK) *out = &self->base;
+    if (status != FGSF_OK) point_maze_free(&self->base);
+    return status;
 }
 
 static void draw(fgsf_rng *rng, double size, double out[2]) {

@@ -292,11 +292,8 @@ fgsf_status fgsf_point_maze_plan_make(const fgsf_point_maze_params *p, int tasks
     if (status == FGSF_OK) {
         status = count > 0 ? use_listed(&plan, tasks, goals, count) : choose_goals(&plan, tasks);
     }
-    if (status == FGSF_OK) {
-        *out = plan;
-    } else {
-        fgsf_point_maze_plan_free(&plan);
-    }
+    if (status == FGSF_OK) *out = plan;
+    if (status != FGSF_OK) fgsf_point_maze_plan_free(&plan);
     return status;
 }
 

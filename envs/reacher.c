@@ -116,12 +116,9 @@ static fgsf_status reacher_create(const void *params, int tasks, fgsf_env **out)
     reacher *self = calloc(1, sizeof *self);
     if (!self) return fgsf_fail(FGSF_ERR_MEMORY, "reacher: out of memory");
     fgsf_status status = set_up(params, tasks, self);
-    if (status != FGSF_OK) {
-        reacher_free(&self->base);
-        return status;
-    }
-    *out = &self->base;
-    return FGSF_OK;
+    if (status == FGSF_OK) *out = &self->base;
+    if (status != FGSF_OK) reacher_free(&self->base);
+    return status;
 }
 
 static fgsf_status reacher_set_state(fgsf_env *env, const double *values, int n) {

@@ -116,12 +116,9 @@ fgsf_status fgsf_agent_create(const fgsf_agent_params *params, int max_rows, fgs
     if (status == FGSF_OK) {
         status = fgsf_gpe_create(agent->device, &agent->shape, max_rows, &agent->gpe);
     }
-    if (status != FGSF_OK) {
-        fgsf_agent_free(agent);
-        return status;
-    }
-    *out = agent;
-    return FGSF_OK;
+    if (status == FGSF_OK) *out = agent;
+    if (status != FGSF_OK) fgsf_agent_free(agent);
+    return status;
 }
 
 void fgsf_agent_free(fgsf_agent *agent) {

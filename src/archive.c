@@ -261,12 +261,9 @@ fgsf_status fgsf_archive_open(const char *path, fgsf_archive **out) {
     if (status == FGSF_OK) status = read_file(path, &archive->content, &size);
     if (status == FGSF_OK) status = fgsf_archive_check(path, archive->content, size);
     if (status == FGSF_OK) status = parse_content(archive, size);
-    if (status != FGSF_OK) {
-        fgsf_archive_free(archive);
-        return status;
-    }
-    *out = archive;
-    return FGSF_OK;
+    if (status == FGSF_OK) *out = archive;
+    if (status != FGSF_OK) fgsf_archive_free(archive);
+    return status;
 }
 
 // Finds a single value and checks its type.

@@ -115,12 +115,9 @@ fgsf_status fgsf_env_create(const fgsf_config *cfg, fgsf_env **out) {
         env->scratch = calloc((size_t)env->spec.state_size, sizeof *env->scratch);
         if (!env->scratch) status = fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", def->name);
     }
-    if (status != FGSF_OK) {
-        fgsf_env_free(env);
-        return status;
-    }
-    *out = env;
-    return FGSF_OK;
+    if (status == FGSF_OK) *out = env;
+    if (status != FGSF_OK) fgsf_env_free(env);
+    return status;
 }
 
 void fgsf_env_free(fgsf_env *env) {

@@ -87,12 +87,9 @@ fgsf_status fgsf_feature_set_create(const fgsf_feature_set_params *params, fgsf_
     set->kind = params->kind;
     set->num_features = params->num_features;
     fgsf_status status = create[set->kind](set, params);
-    if (status != FGSF_OK) {
-        fgsf_feature_set_free(set);
-        return status;
-    }
-    *out = set;
-    return FGSF_OK;
+    if (status == FGSF_OK) *out = set;
+    if (status != FGSF_OK) fgsf_feature_set_free(set);
+    return status;
 }
 
 void fgsf_feature_set_free(fgsf_feature_set *set) {

@@ -113,12 +113,9 @@ fgsf_status fgsf_replay_create(const fgsf_replay_params *params, fgsf_replay **o
                                           .actions = r->action};
         status = fgsf_replay_index_create(&index, &r->index);
     }
-    if (status != FGSF_OK) {
-        fgsf_replay_free(r);
-        return status;
-    }
-    *out = r;
-    return FGSF_OK;
+    if (status == FGSF_OK) *out = r;
+    if (status != FGSF_OK) fgsf_replay_free(r);
+    return status;
 }
 
 void fgsf_replay_free(fgsf_replay *replay) {

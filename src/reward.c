@@ -133,12 +133,9 @@ fgsf_status fgsf_reward_create(const fgsf_reward_params *params, const fgsf_task
     reward->linear = reward->task.w != NULL;
     if (reward->linear) memcpy(reward->w_true, reward->task.w, d * sizeof *numbers);
     fgsf_status status = create_model(reward, params, device, rng);
-    if (status != FGSF_OK) {
-        fgsf_reward_free(reward);
-        return status;
-    }
-    *out = reward;
-    return FGSF_OK;
+    if (status == FGSF_OK) *out = reward;
+    if (status != FGSF_OK) fgsf_reward_free(reward);
+    return status;
 }
 
 void fgsf_reward_free(fgsf_reward *reward) {

@@ -101,12 +101,9 @@ fgsf_status fgsf_trainer_create(const fgsf_config *cfg, fgsf_trainer **out) {
     if (!t) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a trainer");
     t->cfg = *cfg;
     status = create_parts(t);
-    if (status != FGSF_OK) {
-        fgsf_trainer_free(t);
-        return status;
-    }
-    *out = t;
-    return FGSF_OK;
+    if (status == FGSF_OK) *out = t;
+    if (status != FGSF_OK) fgsf_trainer_free(t);
+    return status;
 }
 
 void fgsf_trainer_free(fgsf_trainer *t) {

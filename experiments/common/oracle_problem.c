@@ -301,11 +301,8 @@ fgsf_status oracle_problem_parse(const char *text, size_t length, oracle_problem
     }
     status = p ? read_problem(root, p) : fgsf_fail(FGSF_ERR_MEMORY, "no memory for the problem");
     cJSON_Delete(root);
-    if (status == FGSF_OK) {
-        *out = p;
-    } else {
-        oracle_problem_free(p);
-    }
+    if (status == FGSF_OK) *out = p;
+    if (status != FGSF_OK) oracle_problem_free(p);
     return status;
 }
 
