@@ -16,11 +16,7 @@
 #include "fgsf/stats.h"
 #include "fgsf/status.h"
 
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        fgsf_status try_status = (call);                                                           \
-        if (try_status != FGSF_OK) return try_status;                                              \
-    } while (0)
+#define TRY(call) FGSF_TRY(call)
 
 // ---- pool.c: memory, names and files ------------------------------------------------------------
 
