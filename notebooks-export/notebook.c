@@ -1,6 +1,5 @@
 // Writes the notebook: cells that read the runs with the Python package and draw them, then every
 // figure embedded as it came out, and every table with a cell that loads it.
-#define _GNU_SOURCE
 #include <cjson/cJSON.h>
 #include <stdint.h>
 #include <stdlib.h>
