@@ -96,32 +96,32 @@ def test_equals_pytorch_in_float64(name):
         assert np.abs(gradients[key] - value).max() < 1e-5 * np.abs(value).max(), key
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A folder with run directories in it."""
-    subprocess.check_call([sys.executable, GOLDEN / "make_runs.py", tmp_path / "runs"])
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def make_runs(folder):
+    subprocess.check_call([sys.executable, GOLDEN / "make_runs.py", folder / "runs"])
 
 
 @pytest.mark.parametrize("code", RECIPES, ids=range(1, len(RECIPES) + 1))
-def test_recipe(folder, code):
+def test_recipe(tmp_path, monkeypatch, code):
     assert len(re.findall(r"^## \d\. ", PAGE, re.M)) == 5
     for module in re.findall(r"^import (gymnasium|torch)$", code, re.M):
         pytest.importorskip(module)
+    if "fgsf.runs" in code:
+        make_runs(tmp_path)
+    monkeypatch.chdir(tmp_path)
     exec(compile(code, "docs/python.md", "exec"), {})
 
 
-def test_runs_holds_every_row_of_every_run(folder):
-    train = fgsf.runs("runs")
-    rows = sum(len(f.read_text().splitlines()) - 1 for f in folder.glob("runs/*/*/seed-*/train.csv"))
-    assert len(train["step"]) == rows > 0 and len(fgsf.runs("runs", "eval")["return"]) > 0
+def test_runs_holds_every_row_of_every_run(tmp_path):
+    make_runs(tmp_path)
+    train = fgsf.runs(tmp_path)
+    rows = sum(len(f.read_text().splitlines()) - 1 for f in tmp_path.glob("runs/*/*/seed-*/train.csv"))
+    assert len(train["step"]) == rows > 0 and len(fgsf.runs(tmp_path, "eval")["return"]) > 0
     assert train["step"].dtype == np.int64 and train["gpi_share"].dtype == np.float64
-    one, files = fgsf.runs("runs", "run", config=("train.gamma",)), list(folder.glob("runs/**/run.json"))
+    one, files = fgsf.runs(tmp_path, "run", config=("train.gamma",)), list(tmp_path.glob("runs/**/run.json"))
     assert len(one["seed"]) == len(one["train.gamma"]) == len(files)
     files[0].write_text("{")
     with pytest.raises(fgsf.Error, match="run.json"):
-        fgsf.runs("runs")
+        fgsf.runs(tmp_path)
 
 
 def errors():
