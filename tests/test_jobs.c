@@ -243,7 +243,7 @@ TEST a_progress_line_fits_60_columns(void) {
         job.loss = 1.23456e-12;
         describe(&job, true, line, sizeof line);
         ASSERT(strlen(line) <= 60);
-        ASSERT(strstr(line, "100% ret-1.23e+05 loss1.2e-12"));
+        ASSERT(strstr(line, "100% ret -1e+05 loss1.2e-12"));
         ASSERT(strncmp(line, names[i], 8) == 0); // the method's beginning
         ASSERT(strstr(line, strstr(names[i], "seed")));
     }
