@@ -74,10 +74,16 @@ fgsf_status fgsf_heldout_create(fgsf_trainer *t) {
 }
 
 // Makes sure that there are transitions of the active task; random schedules change it all the time.
-static bool have_heldout(fgsf_trainer *t) {
-    bool wanted = t->cfg.diag.residual_batch > 0 && t->agent->seen > 0;
+static fgsf_status find_heldout(fgsf_trainer *t, bool *found) {
     bool there = t->heldout.count > 0 && t->heldout.task == t->task;
-    return wanted && (there || fgsf_heldout_create(t) == FGSF_OK);
+    *found = t->cfg.diag.residual_batch > 0 && t->agent->seen > 0;
+    return *found && !there ? fgsf_heldout_create(t) : FGSF_OK;
+}
+
+// Numbers that are not finite are measured too; whatever else went wrong is an error, not a NaN.
+static fgsf_status measured(fgsf_status status, double value, double *out) {
+    *out = status == FGSF_OK ? value : NAN;
+    return status == FGSF_DIVERGED ? FGSF_OK : status;
 }
 
 // Encoded states with the network's task input behind them.
@@ -143,21 +149,28 @@ static void write_targets(fgsf_trainer *t, float *y, int32_t *a) {
     }
 }
 
-double fgsf_diagnose_residual(fgsf_trainer *t) {
+fgsf_status fgsf_diagnose_residual(fgsf_trainer *t, double *out) {
     fgsf_heldout *h = &t->heldout;
     fgsf_agent *agent = t->agent;
-    if (!have_heldout(t) || (!h->bellman && create_bellman(t) != FGSF_OK)) return NAN;
+    bool found = false;
+    *out = NAN;
+    fgsf_status status = find_heldout(t, &found);
+    if (status == FGSF_OK && found && !h->bellman) status = create_bellman(t);
+    bool empty = agent->set && fgsf_feature_set_count(agent->set) == 0;
+    if (status != FGSF_OK || !found || empty) return status;
     size_t rows = (size_t)h->count, input = (size_t)agent->shape.input;
     float *inputs = malloc(2 * rows * input * sizeof(float));
     float *y = malloc(rows * (size_t)agent->shape.features * sizeof(float));
     int32_t *a = calloc(2 * rows, sizeof *a);
     double residual = NAN;
     t->learner->task = t->task; // relabelled rewards are those of this task
-    if (inputs && y && a && !(agent->set && fgsf_feature_set_count(agent->set) == 0)) {
+    if (!inputs || !y || !a) {
+        status = fgsf_fail(FGSF_ERR_MEMORY, "no memory to diagnose");
+    } else {
         network_inputs(t, h->s, h->count, inputs);
         network_inputs(t, h->s_next, h->count, inputs + rows * input);
         write_targets(t, y, a);
-        fgsf_status status = greedy_actions(t, inputs + rows * input, h->count, true, a + rows);
+        status = greedy_actions(t, inputs + rows * input, h->count, true, a + rows);
         fgsf_batch batch = {.pairs = h->count,
                             .s = inputs,
                             .a = a,
@@ -166,13 +179,14 @@ double fgsf_diagnose_residual(fgsf_trainer *t) {
                             .a_next = a + rows,
                             .discount = h->discount};
         const fgsf_network *net = fgsf_agent_network(agent, fgsf_agent_policy_of(agent, t->task));
-        if (status == FGSF_OK) status = fgsf_bellman_run(h->bellman, &batch, net, NULL, &residual);
-        residual = status == FGSF_OK ? residual : NAN;
+        if (status == FGSF_OK) {
+            status = fgsf_bellman_run(h->bellman, &batch, net, NULL, &residual);
+        }
     }
     free(inputs);
     free(y);
     free(a);
-    return residual;
+    return measured(status, residual, out);
 }
 
 // Rollouts from several held-out pairs at once, so that each step of all of them is one pass.
@@ -264,34 +278,40 @@ static double psi_of(const fgsf_agent *agent, const float *x, int k) {
     return agent->set ? sum : x[k];
 }
 
-static double mean_psi_error(fgsf_trainer *t, const rollouts *r) {
+static fgsf_status mean_psi_error(fgsf_trainer *t, const rollouts *r, double *out) {
     fgsf_agent *agent = t->agent;
     const fgsf_heldout *h = &t->heldout;
     int features = agent->shape.features, d = t->spec.num_features;
     float *x = malloc((size_t)(agent->shape.actions * features) * sizeof *x);
-    double error = x ? 0.0 : NAN;
-    for (int i = 0; i < r->count && x; i++) {
+    fgsf_status status = x ? FGSF_OK : fgsf_fail(FGSF_ERR_MEMORY, "no memory to diagnose");
+    double error = 0.0;
+    for (int i = 0; i < r->count && status == FGSF_OK; i++) {
         int pair = i * h->count / r->count;
         const float *s = h->s + (size_t)pair * (size_t)t->spec.state_size;
-        if (fgsf_agent_features(agent, t->task, t->task, s, x) != FGSF_OK) error = NAN;
-        for (int k = 0; k < d; k++) {
+        status = fgsf_agent_features(agent, t->task, t->task, s, x);
+        for (int k = 0; k < d && status == FGSF_OK; k++) {
             double learned = psi_of(agent, x + h->a[pair] * features, k);
             error += fabs(learned - r->psi[i * d + k]) / ((double)r->count * d);
         }
     }
     free(x);
-    return error;
+    *out = error;
+    return status;
 }
 
-double fgsf_diagnose_psi_error(fgsf_trainer *t) {
+fgsf_status fgsf_diagnose_psi_error(fgsf_trainer *t, double *out) {
     bool exact = t->envs[0]->def->deterministic && t->cfg.env.slip == 0.0;
     bool q = t->agent->params.representation == FGSF_Q;
-    if (!exact || q || !have_heldout(t)) return NAN;
+    bool found = false;
+    *out = NAN;
+    fgsf_status status = exact && !q ? find_heldout(t, &found) : FGSF_OK;
+    if (status != FGSF_OK || !found) return status;
     rollouts r;
+    double error = NAN;
     int count = t->heldout.count < MAX_ROLLOUTS ? t->heldout.count : MAX_ROLLOUTS;
-    fgsf_status status = begin_rollouts(t, count, &r);
+    status = begin_rollouts(t, count, &r);
     if (status == FGSF_OK) status = run_rollouts(t, &r);
-    double error = status == FGSF_OK ? mean_psi_error(t, &r) : NAN;
+    if (status == FGSF_OK) status = mean_psi_error(t, &r, &error);
     free_rollouts(&r);
-    return error;
+    return measured(status, error, out);
 }

@@ -243,9 +243,14 @@ bool fgsf_trainer_done(const fgsf_trainer *t) {
 
 // --- what can be asked --------------------------------------------------------------------------
 
-bool fgsf_trainer_log(fgsf_trainer *t, fgsf_log_row *row) {
-    if (!t) return false;
-    if (!t->log_due) return false;
+fgsf_status fgsf_trainer_log(fgsf_trainer *t, fgsf_log_row *row, bool *due) {
+    FGSF_REQUIRE(t && row && due);
+    *due = false;
+    if (!t->log_due) return FGSF_OK;
+    double residual = NAN, psi_error = NAN;
+    fgsf_status status = fgsf_diagnose_residual(t, &residual);
+    if (status == FGSF_OK && t->cfg.diag.psi_error) status = fgsf_diagnose_psi_error(t, &psi_error);
+    if (status != FGSF_OK) return status;
     t->log_due = false;
     const fgsf_window *w = &t->window;
     const fgsf_account *account = &t->accounts[t->task];
@@ -257,14 +262,15 @@ bool fgsf_trainer_log(fgsf_trainer *t, fgsf_log_row *row) {
         .cum_reward = account->cum_reward,
         .episodes = account->episodes,
         .loss = w->updates ? w->loss / (double)w->updates : NAN,
-        .bellman_residual = fgsf_diagnose_residual(t),
+        .bellman_residual = residual,
         .grad_norm = w->updates ? w->grad_norm / (double)w->updates : NAN,
         .gpi_share = w->pairs ? (double)w->other_best / (double)w->pairs : NAN,
         .w_error = rewards ? fgsf_reward_error(rewards[t->task]) : NAN,
-        .psi_error = t->cfg.diag.psi_error ? fgsf_diagnose_psi_error(t) : NAN,
+        .psi_error = psi_error,
     };
     t->window = (fgsf_window){0};
-    return true;
+    *due = true;
+    return FGSF_OK;
 }
 
 fgsf_progress fgsf_trainer_progress(const fgsf_trainer *t) {

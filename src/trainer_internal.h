@@ -92,10 +92,10 @@ void fgsf_heldout_free(fgsf_heldout *heldout);
 
 // Mean |delta|^2 / F over held-out transitions of the active task, which are collected when the last
 // ones are another task's; NaN with diag.residual_batch 0.
-double fgsf_diagnose_residual(fgsf_trainer *trainer);
+fgsf_status fgsf_diagnose_residual(fgsf_trainer *trainer, double *out);
 
 // Mean |psi_i(s, a) - psi(s, a)| over held-out pairs: what network i says (for xi, the mean over its
 // members) against one exact rollout each. Deterministic environments only; NaN elsewhere.
-double fgsf_diagnose_psi_error(fgsf_trainer *trainer);
+fgsf_status fgsf_diagnose_psi_error(fgsf_trainer *trainer, double *out);
 
 #endif

@@ -59,7 +59,7 @@ static fgsf_status configure(const setting *s, fgsf_config *cfg) {
     static const char *const common[][2] = {
         {"train.steps_per_task", "40"},   {"train.batch_size", "4"}, {"train.log_every", "20"},
         {"train.buffer_capacity", "200"}, {"net.hidden", "4"},       {"env.num_tasks", "2"},
-        {"eval.episodes", "1"},           {"eval.horizon", "3"}};
+        {"eval.episodes", "1"},           {"eval.horizon", "3"},     {"diag.residual_batch", "4"}};
     fgsf_status status = fgsf_config_resolve(s->env, "clean", s->method, cfg);
     for (size_t i = 0; i < sizeof common / sizeof *common && status == FGSF_OK; i++) {
         status = fgsf_config_set(cfg, common[i][0], common[i][1], "test");
@@ -77,7 +77,12 @@ static fgsf_status train(const fgsf_config *cfg, const char *state, const char *
     fgsf_config loaded;
     fgsf_eval_rows rows = {0};
     fgsf_status status = fgsf_trainer_create(cfg, &trainer);
-    while (status == FGSF_OK && !fgsf_trainer_done(trainer)) status = fgsf_trainer_step(trainer);
+    while (status == FGSF_OK && !fgsf_trainer_done(trainer)) {
+        fgsf_log_row row;
+        bool due = false;
+        status = fgsf_trainer_step(trainer);
+        if (status == FGSF_OK) status = fgsf_trainer_log(trainer, &row, &due);
+    }
     if (status == FGSF_OK) status = fgsf_trainer_save(trainer, state);
     if (status == FGSF_OK) status = fgsf_trainer_create(cfg, &again);
     if (status == FGSF_OK) status = fgsf_trainer_load(again, state);
@@ -169,9 +174,13 @@ TEST every_failed_allocation_is_reported(const setting *s) {
     PASS();
 }
 
-static const setting SETTINGS[] = {{"four_rooms", "dqn", {{0}}},
-                                   {"four_rooms", "fg-sfrql-average", {{"env.slip", "0.1"}}},
-                                   {"reacher", "sfrql", {{"train.steps_per_task", "10"}}}};
+static const setting SETTINGS[] = {
+    {"four_rooms", "dqn", {{0}}},
+    {"four_rooms", "fg-sfrql-average", {{"env.slip", "0.1"}}},
+    {"four_rooms",
+     "sfrql",
+     {{"diag.psi_error", "true"}, {"train.steps_per_task", "10"}, {"train.log_every", "5"}}},
+    {"reacher", "sfrql", {{"train.steps_per_task", "10"}}}};
 
 GREATEST_MAIN_DEFS();
 

@@ -72,6 +72,7 @@ static const double weights[4] = {1, 2, 3, 4};
                    .s_next = buffer,                                                               \
                    .a_next = (int32_t *)buffer,                                                    \
                    .discount = buffer})
+#define GOOD_bool (&(bool){false})
 #define GOOD_bellman bellman
 #define GOOD_bellman_params (&bellman_params)
 #define GOOD_choice ((fgsf_choice *)buffer)

@@ -84,8 +84,8 @@ static bool make_path(char path[32]) {
 static fgsf_status advance(fgsf_trainer *t, fgsf_log_row *row) {
     memset(row, 0, sizeof *row);
     fgsf_status status = fgsf_trainer_step(t);
-    if (status == FGSF_OK) fgsf_trainer_log(t, row);
-    return status;
+    bool due = false;
+    return status == FGSF_OK ? fgsf_trainer_log(t, row, &due) : status;
 }
 
 static char *read_file(const char *path, size_t *size) {

@@ -390,14 +390,17 @@ TEST rows_are_due_on_time_and_complete(const char *method) {
         ASSERT_OK(fgsf_trainer_step(t));
         steps[t->task]++;
         bool due = t->step % 100 == 0 || (sequential && t->step % 250 == 0) || t->step == 750;
-        ASSERT_EQ(due, fgsf_trainer_log(t, &row));
+        bool is_due = false;
+        ASSERT_OK(fgsf_trainer_log(t, &row, &is_due));
+        ASSERT_EQ(due, is_due);
         if (!due) continue;
         rows++;
         ASSERT(row.step == t->step && row.task == t->task && row.task_step == steps[t->task]);
         ASSERT(isfinite(row.loss) && isfinite(row.bellman_residual) && row.bellman_residual > 0.0);
         ASSERT(isfinite(row.grad_norm) && isfinite(row.w_error) && isfinite(row.psi_error));
         ASSERT(row.gpi_share >= 0.0 && row.gpi_share <= 1.0);
-        ASSERT_EQ(false, fgsf_trainer_log(t, &row));
+        ASSERT_OK(fgsf_trainer_log(t, &row, &is_due));
+        ASSERT(!is_due);
     }
     ASSERT_EQ_FMT(sequential ? 9 : 8, rows, "%d");
     fgsf_trainer_free(t);
@@ -437,11 +440,15 @@ TEST diagnostics_leave_no_trace(void) {
     for (int i = 0; i < 300; i++) {
         ASSERT_OK(fgsf_trainer_step(a));
         ASSERT_OK(fgsf_trainer_step(b));
-        double residual = fgsf_diagnose_residual(a);
+        double residual, again, other, psi_error = 0.0;
+        ASSERT_OK(fgsf_diagnose_residual(a, &residual));
+        ASSERT_OK(fgsf_diagnose_residual(a, &again));
+        ASSERT_OK(fgsf_diagnose_residual(b, &other));
         ASSERT(residual > 0.0);
-        ASSERT_EQ(residual, fgsf_diagnose_residual(a));
-        ASSERT_EQ(residual, fgsf_diagnose_residual(b));
-        ASSERT(i % 50 || isfinite(fgsf_diagnose_psi_error(a)));
+        ASSERT_EQ(residual, again);
+        ASSERT_EQ(residual, other);
+        if (i % 50 == 0) ASSERT_OK(fgsf_diagnose_psi_error(a, &psi_error));
+        ASSERT(isfinite(psi_error));
     }
     for (int k = 0; k < a->agent->num_policies; k++) {
         ASSERT_MEM_EQ(fgsf_network_parameters(a->agent->nets[k]),

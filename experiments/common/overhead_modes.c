@@ -196,11 +196,12 @@ int fgsf_overhead_act(const fgsf_overhead_options *o) {
 static bool train_whole(const void *task, void *result) {
     fgsf_trainer *trainer = NULL;
     fgsf_log_row row;
+    bool due = false;
     double wall = fgsf_bench_wall_seconds(), cpu = fgsf_bench_cpu_seconds(), *values = result;
     fgsf_status status = fgsf_trainer_create(task, &trainer);
     while (status == FGSF_OK && !fgsf_trainer_done(trainer)) {
         status = fgsf_trainer_step(trainer);
-        fgsf_trainer_log(trainer, &row);
+        if (status == FGSF_OK) status = fgsf_trainer_log(trainer, &row, &due);
     }
     if (status != FGSF_OK) return false;
     fgsf_progress progress = fgsf_trainer_progress(trainer);

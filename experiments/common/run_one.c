@@ -106,12 +106,14 @@ static fgsf_status train(session *s, bool *stopped) {
     fgsf_status status = FGSF_OK;
     while (status == FGSF_OK && !fgsf_trainer_done(s->trainer) && !fgsf_stop) {
         fgsf_log_row row;
+        bool due = false;
         status = fgsf_trainer_step(s->trainer);
         fgsf_progress p = fgsf_trainer_progress(s->trainer);
         s->shown->steps = p.step;
-        if (fgsf_trainer_log(s->trainer, &row)) {
-            fgsf_status written = write_row(s->train, &row);
-            show_row(s, &row);
+        if (status == FGSF_OK || status == FGSF_DIVERGED) { // the last row of a run that diverged
+            fgsf_status written = fgsf_trainer_log(s->trainer, &row, &due);
+            if (written == FGSF_OK && due) written = write_row(s->train, &row);
+            if (due) show_row(s, &row);
             status = status == FGSF_OK ? written : status;
         }
         if (status == FGSF_OK && s->curve && p.step % s->cfg->eval.every == 0) {

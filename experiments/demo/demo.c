@@ -81,9 +81,9 @@ EMSCRIPTEN_KEEPALIVE int demo_train(int steps) {
         if (fgsf_trainer_done(demo.trainer)) return -1;
         status = fgsf_trainer_step(demo.trainer);
         fgsf_log_row before = demo.row;
-        if (fgsf_trainer_log(demo.trainer, &demo.row) && demo.row.task != before.task) {
-            demo.earlier += before.cum_reward;
-        }
+        bool due = false;
+        if (status == FGSF_OK) status = fgsf_trainer_log(demo.trainer, &demo.row, &due);
+        if (due && demo.row.task != before.task) demo.earlier += before.cum_reward;
     }
     return status;
 }

@@ -3,7 +3,7 @@
 //     fgsf_trainer_create(&cfg, &trainer);
 //     while (!fgsf_trainer_done(trainer) && fgsf_trainer_step(trainer) == FGSF_OK) {
 //         fgsf_log_row row;
-//         if (fgsf_trainer_log(trainer, &row)) { ... }
+//         if (fgsf_trainer_log(trainer, &row, &due) == FGSF_OK && due) { ... }
 //     }
 //     fgsf_agent_save(fgsf_trainer_agent(trainer), &cfg, "policy.gguf");  // fgsf/archive.h
 //
@@ -53,8 +53,9 @@ FGSF_API void fgsf_trainer_free(fgsf_trainer *trainer);
 FGSF_API fgsf_status fgsf_trainer_step(fgsf_trainer *trainer);
 FGSF_API bool fgsf_trainer_done(const fgsf_trainer *trainer);
 
-// Returns true and fills `row` when a row is due after the last step; at most once per step.
-FGSF_API bool fgsf_trainer_log(fgsf_trainer *trainer, fgsf_log_row *row);
+// Sets `due` and fills `row` when a row is due after the last step; at most once per step. Measuring can
+// fail, for lack of memory say; then the row is still due.
+FGSF_API fgsf_status fgsf_trainer_log(fgsf_trainer *trainer, fgsf_log_row *row, bool *due);
 
 FGSF_API fgsf_progress fgsf_trainer_progress(const fgsf_trainer *trainer);
 FGSF_API fgsf_agent *fgsf_trainer_agent(const fgsf_trainer *trainer);
