@@ -6,7 +6,7 @@
 
 // Sanitizers do not support the mechanism (ifunc), and it is not needed where all code is for AVX2.
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&   \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__AVX2__)
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__AVX2__)
 #define FGSF_CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define FGSF_CLONES

@@ -19,8 +19,14 @@ static void discard_log(enum ggml_log_level level, const char *text, void *userd
     (void)level, (void)text, (void)userdata;
 }
 
-void fgsf_silence_ggml(void) {
+static void set_log(void) {
     ggml_log_set(discard_log, NULL);
+}
+
+// Once: ggml keeps it in a variable of all threads.
+void fgsf_silence_ggml(void) {
+    static pthread_once_t done = PTHREAD_ONCE_INIT;
+    pthread_once(&done, set_log);
 }
 
 static fgsf_status add_backend(fgsf_device *device, ggml_backend_dev_t dev, const char *name) {

@@ -21,16 +21,17 @@ static int remove_one(const char *path, const struct stat *info, int flag, struc
     return remove(path);
 }
 
-// Generates the locale where it is missing, and checks that it prints a comma.
+// Generates the locale where it is missing or was not finished, and checks that it prints a comma.
 static bool have_german(void) {
     const char *folder = FGSF_BUILD_DIR "/locale";
     char text[16];
-    if (access(FGSF_BUILD_DIR "/locale/" GERMAN, F_OK) != 0) {
+    if (setenv("LOCPATH", folder, 1) != 0) return false;
+    if (!setlocale(LC_ALL, GERMAN)) {
         mkdir(folder, 0777);
         if (system("localedef -i de_DE -f UTF-8 '" FGSF_BUILD_DIR "/locale/" GERMAN "'") != 0)
             return false;
+        if (!setlocale(LC_ALL, GERMAN)) return false;
     }
-    if (setenv("LOCPATH", folder, 1) != 0 || !setlocale(LC_ALL, GERMAN)) return false;
     snprintf(text, sizeof text, "%g", 1.25);
     setlocale(LC_ALL, "C");
     return strcmp(text, "1,25") == 0;
@@ -158,9 +159,10 @@ GREATEST_MAIN_DEFS();
 int main(int argc, char **argv) {
     GREATEST_MAIN_BEGIN();
     if (fgsf_envs_register() != FGSF_OK) return 1;
-    if (!have_german()) {
-        puts("skipped: localedef cannot make " GERMAN " (Debian package locales)");
-        return 77;
+    bool possible = access("/usr/share/i18n/locales/de_DE", R_OK) == 0;
+    if (!have_german()) { // where Debian's package locales is, this is no excuse
+        puts(possible ? "localedef cannot make " GERMAN : "skipped: no package locales");
+        return possible ? 1 : 77;
     }
     snprintf(directory, sizeof directory, "test_locale.%ld", (long)getpid());
     FILE *map = fopen("test_locale.map", "w");

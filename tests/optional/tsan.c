@@ -15,13 +15,14 @@ typedef struct job {
     const char *env, *method, *threads;
     double sum; // over all parameters, and over the returns of the evaluation
     fgsf_status status;
+    char message[200];
 } job;
 
 static fgsf_status configure(const job *j, fgsf_config *cfg) {
-    const char *const set[][2] = {{"train.steps_per_task", "60"}, {"train.batch_size", "64"},
-                                  {"net.hidden", "32"},           {"env.num_tasks", "2"},
-                                  {"eval.episodes", "1"},         {"eval.horizon", "10"},
-                                  {"train.log_every", "20"},      {"device.threads", j->threads}};
+    const char *const set[][2] = {
+        {"train.steps_per_task", "100"}, {"train.batch_size", "64"},    {"net.hidden", "32"},
+        {"env.num_tasks", "2"},          {"eval.episodes", "1"},        {"eval.horizon", "10"},
+        {"train.log_every", "20"},       {"device.threads", j->threads}};
     fgsf_status status = fgsf_config_resolve(j->env, "clean", j->method, cfg);
     for (size_t i = 0; i < sizeof set / sizeof *set && status == FGSF_OK; i++) {
         status = fgsf_config_set(cfg, set[i][0], set[i][1], "tsan");
@@ -61,6 +62,7 @@ static void *run(void *arg) {
         j->status = fgsf_evaluate(fgsf_trainer_agent(t), &cfg, FGSF_EVAL_LEARNED, 0.1, &rows);
     }
     for (int i = 0; i < rows.count; i++) j->sum += rows.rows[i].episode_return;
+    if (j->status != FGSF_OK) snprintf(j->message, sizeof j->message, "%.199s", fgsf_last_error());
     free(rows.rows);
     fgsf_trainer_free(t);
     return NULL;
@@ -86,9 +88,9 @@ int main(void) {
         pthread_join(threads[i], NULL);
         if (alone[i].status != FGSF_OK || together[i].status != FGSF_OK ||
             alone[i].sum != together[i].sum) {
-            printf("%s %s: %.17g alone (%d), %.17g beside the others (%d)\n", jobs[i].env,
-                   jobs[i].method, alone[i].sum, (int)alone[i].status, together[i].sum,
-                   (int)together[i].status);
+            printf("%s %s: %.17g alone (%s), %.17g beside the others (%s)\n", jobs[i].env,
+                   jobs[i].method, alone[i].sum, alone[i].message, together[i].sum,
+                   together[i].message);
             wrong++;
         }
     }
