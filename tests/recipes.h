@@ -8,6 +8,7 @@ extern fgsf_archive *archive;
 extern fgsf_batch batch;
 extern fgsf_bellman *bellman;
 extern fgsf_choice choice;
+extern bool due;
 extern fgsf_config cfg;
 extern fgsf_device *device;
 extern fgsf_env_def windy_def;

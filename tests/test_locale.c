@@ -21,17 +21,17 @@ static int remove_one(const char *path, const struct stat *info, int flag, struc
     return remove(path);
 }
 
-// Generates the locale where it is missing or was not finished, and checks that it prints a comma.
+// Generates the locale where it is missing, and checks that it prints a comma. A name that was not found once
+// is not looked for again by the C library, so the files are asked.
 static bool have_german(void) {
     const char *folder = FGSF_BUILD_DIR "/locale";
     char text[16];
-    if (setenv("LOCPATH", folder, 1) != 0) return false;
-    if (!setlocale(LC_ALL, GERMAN)) {
+    if (access(FGSF_BUILD_DIR "/locale/" GERMAN "/LC_NUMERIC", F_OK) != 0) {
         mkdir(folder, 0777);
         if (system("localedef -i de_DE -f UTF-8 '" FGSF_BUILD_DIR "/locale/" GERMAN "'") != 0)
             return false;
-        if (!setlocale(LC_ALL, GERMAN)) return false;
     }
+    if (setenv("LOCPATH", folder, 1) != 0 || !setlocale(LC_ALL, GERMAN)) return false;
     snprintf(text, sizeof text, "%g", 1.25);
     setlocale(LC_ALL, "C");
     return strcmp(text, "1,25") == 0;

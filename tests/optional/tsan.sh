@@ -24,7 +24,7 @@ fixed=(setarch "$(uname -m)" -R) # its shadow memory wants addresses that are no
 cd "$work"
 for threads in 1 2 3; do
     "${fixed[@]}" env PATH=/nowhere "$build/experiments/four_rooms" --methods fg-sfrql,dqn --scale smoke --jobs 1 --threads $threads --quiet --out $threads \
-        --set train.steps_per_task=60 --set train.batch_size=256 --set eval.episodes=1 --set eval.horizon=10 >log 2>&1 ||
+        --set train.steps_per_task=300 --set train.batch_size=256 --set eval.episodes=1 --set eval.horizon=10 >log 2>&1 ||
         { cat log; exit 1; }
     ! grep -q 'ThreadSanitizer' log || { cat log; exit 1; }
     cmp 1/four_rooms/fg-sfrql/seed-0/train.csv $threads/four_rooms/fg-sfrql/seed-0/train.csv

@@ -24,7 +24,10 @@ methods=(dqn fg-dqn sfrql fg-sfrql fg-sfrql-random fg-sfrql-average fg-sfrql-seq
 mkdir bin # away from the export tool: figures are not the point
 cp "$build"/experiments/{four_rooms,reacher,point_maze,export_policy} bin
 for method in "${methods[@]}"; do check "$method" bin/four_rooms "${small[@]}" --methods "$method" --out runs; done
-for kind in mix gtd2 bidirectional convergent; do
+for kind in bidirectional convergent; do
+    check $kind bin/four_rooms "${small[@]}" --methods fg-sfrql --set gradient.kind=$kind --set target.mode=polyak --out $kind
+done
+for kind in mix gtd2; do
     check $kind bin/four_rooms "${small[@]}" --methods fg-sfrql --set gradient.kind=$kind --out $kind
 done
 check torso bin/four_rooms "${small[@]}" --methods fg-sfrql --set net.kind=torso --set net.norm=rms --out torso
