@@ -85,7 +85,7 @@ static int read_flags(int argc, char **argv, options *o) {
          .max = LONG_MAX},
         {"--state", "FILE",
          "start from this raw state; four_rooms: row col and one 0 or 1 per object,\n"
-         "                       point_maze: x y vx vy gx gy, reacher: q1 q2 w1 w2",
+         "                         point_maze: x y vx vy gx gy, reacher: q1 q2 w1 w2",
          .text = &o->state},
     };
     fgsf_flags flags = {.program = "rollout",

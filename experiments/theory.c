@@ -44,10 +44,10 @@ static int read_options(int argc, char **argv, options *o) {
     const char *names[MAX_NAMES];
     for (int i = 0; i < theory_num_studies; i++) {
         size_t used = strlen(about);
-        snprintf(about + used, sizeof about - used, "  %-20s %s\n", theory_studies[i].name,
+        snprintf(about + used, sizeof about - used, "  %-22s %s\n", theory_studies[i].name,
                  theory_studies[i].about);
     }
-    strncat(about, "  all                  the same as no name: every study", 64);
+    strncat(about, "  all                    the same as no name: every study", 64);
     const fgsf_flag table[] = {
         {"--out", "DIR", "where the rows, the curves and their figures go (runs/theory)",
          .text = &o->out},

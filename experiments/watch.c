@@ -94,7 +94,7 @@ static int read_arguments(int argc, char **argv, options *o) {
         {"--epsilon", "E", "probability of a uniform action (default 0)", .read = read_epsilon},
         {"--reward", "R",
          "what the priors are scored with: learned (default), true, weights of the features\n"
-         "                       (1,-0.5,2) or a formula of them (2*phi0 - phi1*phi1)",
+         "                         (1,-0.5,2) or a formula of them (2*phi0 - phi1*phi1)",
          .text = &o->reward},
         {"--seed", "N", "of the episodes (default: those of eval.csv)", .number = &o->seed,
          .max = 2000000000},

@@ -290,7 +290,9 @@ typedef struct plot {
     const char *series_column, *panel_column, *panel_word;
 } plot;
 
-// Begins a row of data with the names of its series and panel, which are noted.
+// Adds a series to the legend, if it is new.
+void plot_series(exporter *e, plot *f, const char *series, look how);
+// Begins a row of data with the names of its series and panel, which are added if they are new.
 void plot_point(exporter *e, plot *f, const char *series, look how, const char *panel);
 void plot_interval(plot *f, fgsf_stats_interval y); // ",value,low,high"
 void plot_text(plot *f, const char *name, const char *value);

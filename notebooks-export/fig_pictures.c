@@ -55,6 +55,14 @@ static fgsf_status write_policy_map(exporter *e, const group *g, plot *f) {
     f->panel_column = "task";
     f->panel_word = pool_printf(&e->pool, "seed %ld, task ", r->seed);
     fputs("prior,task,row,col,action,q,kind,mark\n", f->csv);
+    for (long prior = 0; prior < 100; prior++) { // the legend in the order of the tasks
+        char name[24];
+        size_t row = 0;
+        snprintf(name, sizeof name, "%ld", prior);
+        while (row < t->rows && strcmp(csv_text(t, row, cols[4]), name) != 0) row++;
+        if (row == t->rows) continue;
+        plot_series(e, f, csv_text(t, row, cols[4]), palette((size_t)prior));
+    }
     for (size_t row = 0; row < t->rows; row++) TRY(put_map_row(e, t, row, cols, f, size));
     plot_number(f, "GRID_ROWS", size[0]);
     plot_number(f, "GRID_COLS", size[1]);

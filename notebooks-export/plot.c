@@ -58,12 +58,15 @@ static void put_name(FILE *f, const char *name) {
     for (; *name; name++) fputc(name_char(*name), f);
 }
 
+void plot_series(exporter *e, plot *f, const char *series, look how) {
+    if (names_find(&f->series, series, NULL)) return;
+    size_t n = f->series.n;
+    names_add(&e->pool, &f->series, series);
+    pool_push(&e->pool, &f->looks, &n, &how, sizeof how);
+}
+
 void plot_point(exporter *e, plot *f, const char *series, look how, const char *panel) {
-    if (!names_find(&f->series, series, NULL)) {
-        size_t n = f->series.n;
-        names_add(&e->pool, &f->series, series);
-        pool_push(&e->pool, &f->looks, &n, &how, sizeof how);
-    }
+    plot_series(e, f, series, how);
     names_add(&e->pool, &f->panels, panel);
     put_name(f->csv, series);
     fputc(',', f->csv);

@@ -189,7 +189,8 @@ static int check_device(const fgsf_cli *cli) {
 static int read_flags(fgsf_cli *cli, int argc, char **argv) {
     const fgsf_cli_spec *spec = cli->spec;
     const fgsf_flag table[] = {
-        {"--methods", "A,B", "methods to run", .read = read_methods},
+        {"--methods", "A,B", "which to run: dqn, sfrql, fg-dqn, fg-sfrql, ... (docs/config.md)",
+         .read = read_methods},
         {"--seeds", "N|0-4|A,B,", "the first N seeds, a range, or a list (only seed 7: 7,)",
          .read = read_seeds},
         {"--preset", "NAME", "clean (default), compat or paper", .text = &cli->preset},

@@ -30,7 +30,7 @@ static void print_line(const fgsf_flag *flag) {
                         flag->letter ? ", " : "", flag->name);
     snprintf(left + used, sizeof left - (size_t)used, "%s%s",
              *argument && *argument != '[' ? " " : "", argument);
-    printf("  %-20s %s\n", left, flag->doc);
+    printf("  %-22s %s\n", left, flag->doc);
 }
 
 static bool print_help(fgsf_flags *flags, const char *value);

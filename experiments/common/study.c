@@ -267,7 +267,7 @@ static int close_study(const study *s, bool anything_done) {
     if (fgsf_run_summarize(cli->out) != FGSF_OK) {
         code = fgsf_cli_fail(cli);
     } else if (fgsf_stop) {
-        fgsf_say("%s: stopped; go on with --resume", cli->spec->program);
+        fgsf_say("%s: stopped; the same command with --resume goes on", cli->spec->program);
         code = 130;
     } else if (anything_done && cli->parts == 1) {
         if (!fgsf_draw(cli->spec->program, cli->out, cli->quiet)) code = FGSF_CLI_BAD;
