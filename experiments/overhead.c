@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "blas_kernel.h"
+#include "devices.h"
 #include "draw.h"
 #include "flags.h"
 #include "overhead_modes.h"
@@ -21,7 +22,7 @@
 typedef int mode(const fgsf_overhead_options *o);
 
 static fgsf_overhead_options o = {
-    .preset = "", .peer_style = "best", .batch = 64, .warmup = 50, .table = true};
+    .preset = "", .device = "", .peer_style = "best", .batch = 64, .warmup = 50, .table = true};
 static const char *format = "table", *methods = "";
 static mode *chosen = fgsf_overhead_methods;
 static bool kinds, parts, act, whole, scaling, peer;
@@ -74,6 +75,8 @@ static const fgsf_flag FLAGS[] = {
     {"--methods", "A,B", "methods to measure; --scaling and --parallel take the first",
      .text = &methods},
     {"--set", "KEY=VALUE", "any key of the configuration", .read = read_set},
+    {"--device", "NAME", "count what this device does: graphs, nodes, bytes up and down",
+     .text = &o.device},
     {"--versus", "KEY=VALUE", "every method a second time, with this setting as well",
      .read = read_versus},
     {"--format", "csv|table", "what is printed (table)", .read = read_format},
@@ -148,7 +151,7 @@ static bool settle(void) {
 // Measures. What the export can draw goes to runs/overhead, unless --csv names another file.
 static int measure(void) {
     static const char folder[] = "runs/overhead";
-    bool draws = !o.csv && o.table && (scaling || chosen == fgsf_overhead_methods);
+    bool draws = !o.csv && o.table && !*o.device && (scaling || chosen == fgsf_overhead_methods);
     if (draws && !fgsf_draw_folder(PROGRAM, folder)) return FGSF_FLAGS_BAD;
     if (draws)
         o.csv = scaling ? "runs/overhead/overhead_scaling.csv" : "runs/overhead/overhead.csv";
@@ -159,6 +162,7 @@ static int measure(void) {
 
 int main(int argc, char **argv) {
     fgsf_driver_best_blas(argv);
+    fgsf_devices_exact();
     fgsf_flags flags = {
         .program = PROGRAM,
         .usage = "[FLAGS]",

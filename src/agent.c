@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "learning.h"
+#include "program.h"
 #include "require.h"
 
 // ---- Creation -----------------------------------------------------------------------------------
@@ -76,9 +77,10 @@ static fgsf_status allocate(fgsf_agent *agent) {
     agent->task_weights = calloc(all * d, sizeof(float));
     agent->input = calloc((size_t)agent->shape.input, sizeof(float));
     agent->values = calloc(values, sizeof(float));
+    agent->q_of = calloc((size_t)agent->num_policies, sizeof *agent->q_of);
     agent->phi = calloc(d, sizeof *agent->phi);
     if (!agent->nets || !agent->rho || !agent->task_weights || !agent->input || !agent->values ||
-        !agent->phi) {
+        !agent->q_of || !agent->phi) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for an agent of %d policies",
                          agent->num_policies);
     }
@@ -129,6 +131,7 @@ void fgsf_agent_free(fgsf_agent *agent) {
     free(agent->task_weights);
     free(agent->input);
     free(agent->values);
+    free(agent->q_of);
     free(agent->phi);
     fgsf_gpe_free(agent->gpe);
     fgsf_feature_set_free(agent->set);
@@ -290,12 +293,14 @@ fgsf_status fgsf_agent_q(fgsf_agent *agent, int task, const float *rho, const fl
     int first, count = fgsf_agent_scope(agent, task, &first), actions = agent->shape.actions;
     rho = rho ? rho : fgsf_agent_rho(agent, task);
     fgsf_agent_input(agent, task, state, agent->input);
-    for (int k = 0; k < (agent->shared ? 1 : count) && status == FGSF_OK; k++) {
-        float *values = agent->shared ? agent->values : q + k * actions;
-        status = fgsf_gpe_run(agent->gpe, agent->nets[fgsf_agent_net_of(agent, first + k)], rho, 1,
-                              agent->input, 1, values);
-        agent->flops += fgsf_gpe_flops(agent->gpe);
+    int nets = agent->shared ? 1 : count;
+    for (int k = 0; k < nets; k++) {
+        agent->q_of[k] = agent->shared ? agent->values : q + k * actions;
     }
+    const fgsf_network *const *own =
+        (const fgsf_network *const *)agent->nets + fgsf_agent_net_of(agent, first);
+    status = fgsf_gpe_run_all(agent->gpe, own, nets, rho, 0, 1, agent->input, 1, agent->q_of);
+    agent->flops += fgsf_gpe_flops(agent->gpe);
     if (agent->shared && status == FGSF_OK) {
         memmove(q, agent->values + first * actions, (size_t)(count * actions) * sizeof(float));
     }

@@ -1,57 +1,12 @@
-// The one builder of Bellman losses. It builds the forward graph; the gradient is ggml's.
-//
-// Shapes in comments are row-major, (rows, columns), the reverse of ggml's ne. B pairs, n samples
-// per pair, A actions, F features.
-#include "fgsf/bellman.h"
-
+// Batches of the Bellman graph: parameters and batches are checked, inputs loaded, graphs kept and run.
+// bellman_graph.c builds the graphs.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "program.h"
+#include "bellman_graph.h"
 #include "require.h"
-
-// One graph, for batches of up to `pairs` pairs in `states` states, with up to `states * spread` next
-// states in all.
-// Samples of a pair that are the same state share one row: the network is evaluated, and
-// differentiated, once for each state, and the samples take their x from it.
-typedef struct bucket_program {
-    int pairs, states, spread;
-    fgsf_program program;
-    fgsf_leaves online; // differentiated
-    fgsf_leaves frozen; // the detached target: same memory as online, or the target network's
-    fgsf_leaves error;  // h, differentiated by its own loss
-    struct ggml_tensor *loss;
-    struct ggml_tensor *gradients[2][FGSF_MAX_PARAMETERS]; // of the network and of h
-} bucket_program;
-
-// The host memory that the graphs read. Graphs of different sizes read from the same arrays.
-typedef struct inputs {
-    ggml_backend_buffer_t buffer;
-    float *s;           // (B + B spread, input): the states, then the next states
-    float *y;           // (B, F): target without bootstrap, averaged over the samples
-    float *error_coef;  // (B, n): discount / number of samples, in the error factor
-    float *grad_coef;   // (B, n): the same in the gradient factor
-    float *weight;      // (B): row weight times loss factor
-    float *stopped[2];  // (B, F): what the graph itself computes and then takes for constant
-    float *one;         // the gradient of the loss with respect to itself
-    int32_t *pick;      // (B + B n): row of (s, a) in x seen as ((B + B spread) A, F)
-    int32_t *pick_next; // (B, n): the same for the next states alone
-    int32_t *row;       // (B, n): where the sample stands among the next states
-} inputs;
-
-struct fgsf_bellman {
-    fgsf_device *device;
-    fgsf_bellman_params params;
-    fgsf_program_size size; // of every graph
-    ggml_gallocr_t scratch;
-    fgsf_network *gradient[2]; // a network's flat buffer holds the gradient; the second is h's
-    inputs in;
-    double flops; // of the last run
-    int num_programs, room;
-    bucket_program *programs;
-};
 
 fgsf_bellman_params fgsf_bellman_default_params(const fgsf_network_shape *shape) {
     if (!shape) return (fgsf_bellman_params){0};
@@ -78,85 +33,6 @@ double fgsf_loss_factor(enum fgsf_loss_scale scale, double denominator, int feat
         return 1.0;
     }
     return 0.0;
-}
-
-// ---- The kinds ------------------------------------------------------------------------------------
-
-enum factor { NOTHING, DELTA, H };
-
-// One row of docs/gradients.md: what stands in front of grad x(s, a) and of grad x(s', a'), and which
-// builder makes the graph. Adding a kind is a row here, a word in the key table, and a test.
-typedef struct build build;
-typedef struct ggml_tensor *builder(build *b);
-static builder squared_error, surrogate, bidirectional, convergent;
-
-struct row {
-    builder *make;
-    enum factor e1, e2;
-    fgsf_gradient_need need;
-};
-
-static const struct row kinds[] = {
-    [FGSF_SEMI] = {squared_error, DELTA, NOTHING, {false, false}},
-    [FGSF_FULL] = {squared_error, DELTA, DELTA, {false, false}},
-    [FGSF_MIX] = {squared_error, DELTA, DELTA, {false, false}},
-    [FGSF_CORRECTED] = {surrogate, DELTA, H, {true, false}},
-    [FGSF_GTD2] = {surrogate, H, H, {true, false}},
-    [FGSF_BIDIRECTIONAL] = {bidirectional, DELTA, DELTA, {false, true}},
-    [FGSF_CONVERGENT] = {convergent, DELTA, DELTA, {false, true}},
-};
-
-fgsf_gradient_need fgsf_gradient_needs(enum fgsf_gradient_kind kind) {
-    bool exists = (unsigned)kind < sizeof kinds / sizeof *kinds;
-    return exists ? kinds[kind].need : (fgsf_gradient_need){false, false};
-}
-
-// The share of the gradient through the target.
-static double eta_of(const fgsf_bellman_params *p) {
-    return p->kind == FGSF_SEMI ? 0.0 : p->kind == FGSF_FULL ? 1.0 : p->grad_mix;
-}
-
-// Error and gradient of the target from different samples need the surrogate.
-static builder *builder_of(const fgsf_bellman_params *p) {
-    bool split = p->estimator != FGSF_SHARED && eta_of(p) > 0.0;
-    return split ? surrogate : kinds[p->kind].make;
-}
-
-static bool has_target(const fgsf_bellman_params *p) {
-    return p->target_network || kinds[p->kind].need.target_network;
-}
-
-static bool has_error(const fgsf_bellman_params *p) {
-    return kinds[p->kind].need.error_network;
-}
-
-static fgsf_status check_kind(const fgsf_bellman_params *p) {
-    if ((unsigned)p->kind >= sizeof kinds / sizeof *kinds) {
-        return fgsf_fail(FGSF_ERR_INVALID, "bellman.kind: %d does not exist", (int)p->kind);
-    }
-    if (!(p->grad_mix >= 0.0 && p->grad_mix <= 1.0)) {
-        return fgsf_fail(FGSF_ERR_INVALID, "bellman.grad_mix: %g is not in [0, 1]", p->grad_mix);
-    }
-    if (!(p->h_beta >= 0.0 && isfinite(p->h_beta))) {
-        return fgsf_fail(FGSF_ERR_INVALID, "bellman.h_beta: %g is not in [0, inf)", p->h_beta);
-    }
-    if (p->target_network && (has_error(p) || eta_of(p) != 0.0)) {
-        return fgsf_fail(FGSF_ERR_INVALID,
-                         "bellman.grad_mix: %g with a target network; a target network has no "
-                         "gradient to pass on, so grad_mix must be 0",
-                         p->grad_mix);
-    }
-    if (kinds[p->kind].make != squared_error && p->estimator != FGSF_SHARED) {
-        return fgsf_fail(FGSF_ERR_INVALID, "bellman.estimator: %d is for semi, full and mix alone",
-                         (int)p->estimator);
-    }
-    if (has_error(p) && p->samples > 1) {
-        return fgsf_fail(FGSF_ERR_INVALID,
-                         "bellman.samples: %d with an error network, which learns the mean that "
-                         "several samples would estimate",
-                         p->samples);
-    }
-    return FGSF_OK;
 }
 
 static fgsf_status check_params(const fgsf_device *device, const fgsf_bellman_params *p) {
@@ -191,343 +67,103 @@ static fgsf_status check_params(const fgsf_device *device, const fgsf_bellman_pa
                          "bellman.split: %d of %d samples leaves one factor without any", p->split,
                          p->samples);
     }
-    return check_kind(p);
+    return fgsf_bellman_check_kind(p);
+}
+
+// ---- Inputs -------------------------------------------------------------------------------------
+
+#define MAX_IDENTITY 4096 // rows; above that a device without GET_ROWS_BACK leaves it to the CPU
+
+// Lays the inputs of a graph out from the start of the buffer on, the uploaded ones first.
+static void lay_out(const fgsf_bellman *bellman, fgsf_bellman_program *bp) {
+    const fgsf_bellman_params *p = &bellman->params;
+    fgsf_bellman_inputs *in = &bp->in;
+    size_t pairs = (size_t)bp->pairs, next = pairs * (size_t)p->samples;
+    size_t features = (size_t)p->shape.features, actions = (size_t)fgsf_shape_actions(&p->shape);
+    size_t states = (size_t)bp->states * (size_t)(1 + bp->spread);
+    bool parts = !fgsf_device_scatters(bellman->device);
+    bool rows = parts && !bp->own_rows && bellman->identity;
+    parts = rows || (parts && bp->own_rows);
+    struct {
+        void *place; // of a pointer
+        size_t count;
+    } arrays[] = {
+        {&in->s, states * (size_t)p->shape.input},
+        {&in->y, pairs * features},
+        {&in->error_coef, next},
+        {&in->grad_coef, fgsf_bellman_two_factors(p) ? next : 0},
+        {&in->weight, pairs},
+        {&in->one, 1},
+        {&in->pick, pairs + next},
+        {&in->pick_next, fgsf_bellman_detaches(p) ? next : 0},
+        {&in->parts, parts ? (pairs + next) * actions : 0},
+        {&in->rows, rows ? pairs + next : 0},
+        {&in->numbers[0], FGSF_STEP_NUMBERS},
+        {&in->numbers[1], FGSF_STEP_NUMBERS},
+        {&in->grad_coef, fgsf_bellman_two_factors(p) ? 0 : next}, // no graph reads them then
+        {&in->pick_next, fgsf_bellman_detaches(p) ? 0 : next},
+        {&in->stopped[0], pairs * features},
+        {&in->stopped[1], pairs * features},
+        {&in->results[0], 1},
+        {&in->results[1], 1},
+        {&in->results[2], 1},
+    };
+    float *base = bellman->buffer ? ggml_backend_buffer_get_base(bellman->buffer) : NULL;
+    size_t block = fgsf_device_block(bellman->device), at = 0;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        void *place = base ? base + at : NULL; // floats and 32-bit indices have the same size
+        if (arrays[i].count > 0) memcpy(arrays[i].place, &place, sizeof place);
+        at += (arrays[i].count + block - 1) / block * block;
+        if (arrays[i].place == &in->numbers[1]) in->uploaded = at;
+    }
+    in->all = at;
+}
+
+static ggml_backend_buffer_t cleared(ggml_backend_buffer_type_t type, size_t floats) {
+    ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(type, floats * sizeof(float));
+    if (buffer) ggml_backend_buffer_clear(buffer, 0);
+    return buffer;
+}
+
+// The matrix that picks out rows, on a device that has to add rows up by products.
+static fgsf_status create_identity(fgsf_bellman *bellman, int rows) {
+    bool wanted = !fgsf_device_scatters(bellman->device) && rows <= MAX_IDENTITY;
+    float *host = wanted ? calloc((size_t)rows * (size_t)rows, sizeof *host) : NULL;
+    if (!wanted) return FGSF_OK;
+    if (host) bellman->identity = cleared(bellman->device->memory, (size_t)rows * (size_t)rows);
+    if (!bellman->identity) {
+        free(host);
+        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a batch of %d rows", rows);
+    }
+    for (size_t i = 0; i < (size_t)rows; i++) host[i * (size_t)rows + i] = 1.0f;
+    fgsf_device_upload(bellman->device, bellman->identity,
+                       ggml_backend_buffer_get_base(bellman->identity), host,
+                       (size_t)rows * (size_t)rows);
+    bellman->identity_rows = rows;
+    free(host);
+    return FGSF_OK;
 }
 
 static fgsf_status allocate_inputs(fgsf_bellman *bellman) {
     const fgsf_bellman_params *p = &bellman->params;
-    size_t pairs = (size_t)fgsf_bucket(bellman->device, p->max_pairs),
-           next = pairs * (size_t)p->samples;
-    size_t input = (size_t)p->shape.input, features = (size_t)p->shape.features;
-    inputs *in = &bellman->in;
-    struct {
-        void **place;
-        size_t count;
-    } arrays[] = {
-        {(void **)&in->s, (pairs + next) * input},
-        {(void **)&in->y, pairs * features},
-        {(void **)&in->error_coef, next},
-        {(void **)&in->grad_coef, next},
-        {(void **)&in->weight, pairs},
-        {(void **)&in->stopped[0], pairs * features},
-        {(void **)&in->stopped[1], pairs * features},
-        {(void **)&in->one, 1},
-        {(void **)&in->pick, pairs + next},
-        {(void **)&in->pick_next, next},
-        {(void **)&in->row, next},
-    };
-    size_t total = 0;
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        total += (arrays[i].count + 15) / 16 * 16;
+    int pairs = fgsf_bucket(bellman->device, p->max_pairs);
+    fgsf_bellman_program largest = {.pairs = pairs, .states = pairs, .spread = p->samples};
+    fgsf_status status = create_identity(
+        bellman, p->samples > 1 || p->max_states > 0 ? pairs * (1 + p->samples) : 0);
+    if (status != FGSF_OK) return status;
+    lay_out(bellman, &largest);
+    bellman->buffer = cleared(ggml_backend_cpu_buffer_type(), largest.in.all);
+    if (bellman->device->resident) {
+        bellman->there = cleared(bellman->device->memory, largest.in.all);
     }
-    in->buffer =
-        ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), total * sizeof(float));
-    if (!in->buffer) {
+    bellman->row = calloc((size_t)pairs * (size_t)p->samples, sizeof *bellman->row);
+    if (!bellman->buffer || !bellman->row || (bellman->device->resident && !bellman->there)) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a batch of %d pairs", p->max_pairs);
     }
-    float *base = ggml_backend_buffer_get_base(in->buffer);
-    memset(base, 0, total * sizeof(float));
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        *arrays[i].place = base; // floats and 32-bit indices have the same size
-        base += (arrays[i].count + 15) / 16 * 16;
-    }
-    *in->one = 1.0f;
     return FGSF_OK;
 }
 
-// A leaf of `rows` x `columns` over host memory.
-static struct ggml_tensor *leaf(struct ggml_context *ctx, ggml_backend_buffer_t buffer,
-                                enum ggml_type type, int64_t columns, int64_t rows, void *data) {
-    struct ggml_tensor *t = ggml_new_tensor_2d(ctx, type, columns, rows);
-    ggml_set_input(t);
-    fgsf_tensor_place(t, buffer, data);
-    return t;
-}
-
-// A matrix of `rows` x `columns`; a single column as one row, since ggml's work per row is what counts.
-static struct ggml_tensor *as_rows(struct ggml_context *ctx, struct ggml_tensor *t, int64_t columns,
-                                   int64_t rows) {
-    return columns == 1 ? ggml_reshape_2d(ctx, t, rows, 1) : ggml_reshape_2d(ctx, t, columns, rows);
-}
-
-// x(s, a) for the rows and actions in `pick`: (picks, F).
-static struct ggml_tensor *select_actions(struct ggml_context *ctx, const fgsf_bellman_params *p,
-                                          const fgsf_leaves *leaves, struct ggml_tensor *states,
-                                          struct ggml_tensor *pick) {
-    const fgsf_network_def *def = fgsf_shape_def(&p->shape);
-    struct ggml_tensor *x = def->forward(ctx, &p->shape, leaves->tensors, states);
-    x = ggml_reshape_2d(ctx, x, p->shape.features, fgsf_shape_actions(&p->shape) * states->ne[1]);
-    return as_rows(ctx, ggml_get_rows(ctx, x, pick), p->shape.features, pick->ne[0]);
-}
-
-static struct ggml_tensor *rows(struct ggml_context *ctx, struct ggml_tensor *t, int64_t first,
-                                int64_t count) {
-    if (t->ne[1] == 1) { // a single column
-        return ggml_view_2d(ctx, t, count, 1, (size_t)count * t->nb[0], (size_t)first * t->nb[0]);
-    }
-    return ggml_view_2d(ctx, t, t->ne[0], count, t->nb[1], (size_t)first * t->nb[1]);
-}
-
-// sum over the samples of coef * x: (B n, F) -> (B, F).
-static struct ggml_tensor *weighted_mean(struct ggml_context *ctx, const fgsf_bellman_params *p,
-                                         struct ggml_tensor *x, struct ggml_tensor *coef) {
-    int64_t features = p->shape.features, samples = p->samples;
-    int64_t pairs = ggml_nelements(x) / (features * samples);
-    x = ggml_mul(ctx, x, coef);
-    if (samples == 1) {
-        return x;
-    }
-    x = ggml_reshape_3d(ctx, x, features, samples, pairs);
-    x = ggml_cont(ctx, ggml_permute(ctx, x, 1, 0, 2, 3)); // samples fastest
-    return as_rows(ctx, ggml_sum_rows(ctx, x), features, pairs);
-}
-
-// The leaves over the inputs, for a graph of B pairs.
-typedef struct input_leaves {
-    struct ggml_tensor *s, *s_next, *all; // `all` is s and s_next together
-    struct ggml_tensor *y, *error_coef, *grad_coef, *weight;
-    struct ggml_tensor *pick, *pick_next, *pick_all;
-} input_leaves;
-
-static input_leaves create_input_leaves(struct ggml_context *ctx, const fgsf_bellman *bellman,
-                                        const bucket_program *bp) {
-    const inputs *in = &bellman->in;
-    int pairs = bp->pairs, states = bp->states, next_states = bp->states * bp->spread;
-    int next = pairs * bellman->params.samples, input = bellman->params.shape.input;
-    int features = bellman->params.shape.features;
-    ggml_backend_buffer_t b = in->buffer;
-    input_leaves leaves = {
-        .s = leaf(ctx, b, GGML_TYPE_F32, input, states, in->s),
-        .s_next =
-            leaf(ctx, b, GGML_TYPE_F32, input, next_states, in->s + (size_t)states * (size_t)input),
-        .all = leaf(ctx, b, GGML_TYPE_F32, input, states + next_states, in->s),
-        .y = leaf(ctx, b, GGML_TYPE_F32, features, pairs, in->y),
-        .error_coef = leaf(ctx, b, GGML_TYPE_F32, 1, next, in->error_coef),
-        .grad_coef = leaf(ctx, b, GGML_TYPE_F32, 1, next, in->grad_coef),
-        .weight = leaf(ctx, b, GGML_TYPE_F32, 1, pairs, in->weight),
-        .pick = leaf(ctx, b, GGML_TYPE_I32, pairs, 1, in->pick),
-        .pick_next = leaf(ctx, b, GGML_TYPE_I32, next, 1, in->pick_next),
-        .pick_all = leaf(ctx, b, GGML_TYPE_I32, pairs + next, 1, in->pick),
-    };
-    if (features == 1) { // as x then is, see as_rows
-        leaves.y = leaf(ctx, b, GGML_TYPE_F32, pairs, 1, in->y);
-        leaves.error_coef = leaf(ctx, b, GGML_TYPE_F32, next, 1, in->error_coef);
-        leaves.grad_coef = leaf(ctx, b, GGML_TYPE_F32, next, 1, in->grad_coef);
-        leaves.weight = leaf(ctx, b, GGML_TYPE_F32, pairs, 1, in->weight);
-    }
-    return leaves;
-}
-
-// sum_b weight_b <u_b, v_b>.
-static struct ggml_tensor *weighted_dot(struct ggml_context *ctx, struct ggml_tensor *u,
-                                        struct ggml_tensor *v, struct ggml_tensor *weight) {
-    struct ggml_tensor *product = u == v ? ggml_sqr(ctx, u) : ggml_mul(ctx, u, v);
-    return ggml_sum(ctx, ggml_mul(ctx, product, weight));
-}
-
-// What the builders work on.
-struct build {
-    struct ggml_context *ctx;
-    struct ggml_cgraph *graph;
-    const fgsf_bellman *bellman;
-    const fgsf_bellman_params *p;
-    bucket_program *bp;
-    input_leaves in;
-    int stopped; // places of `stopped` in use
-};
-
-// x(s, a) and the mean of d x(s', a') over the samples, in one pass over s and s'.
-typedef struct both {
-    struct ggml_tensor *x, *next;
-} both;
-
-static both evaluate_both(build *b, const fgsf_leaves *leaves, struct ggml_tensor *coef) {
-    int64_t pairs = b->bp->pairs, next = pairs * b->p->samples;
-    struct ggml_tensor *x = select_actions(b->ctx, b->p, leaves, b->in.all, b->in.pick_all);
-    return (both){rows(b->ctx, x, 0, pairs),
-                  weighted_mean(b->ctx, b->p, rows(b->ctx, x, pairs, next), coef)};
-}
-
-static struct ggml_tensor *minus(build *b, struct ggml_tensor *bootstrap, struct ggml_tensor *x) {
-    return ggml_sub(b->ctx, ggml_add(b->ctx, bootstrap, b->in.y), x);
-}
-
-// The value of t as a constant: the graph writes it to host memory before what reads it is computed.
-// A copy in the graph, unlike a view, passes no gradient on.
-static struct ggml_tensor *stop(build *b, struct ggml_tensor *t) {
-    float *place = b->bellman->in.stopped[b->stopped++];
-    struct ggml_tensor *constant =
-        leaf(b->ctx, b->bellman->in.buffer, GGML_TYPE_F32, t->ne[0], t->ne[1], place);
-    ggml_build_forward_expand(b->graph, ggml_cpy(b->ctx, t, constant));
-    return constant;
-}
-
-// loss = sum_b weight_b |delta_b|^2, with the target attached in the proportion eta.
-static struct ggml_tensor *squared_error(build *b) {
-    struct ggml_context *ctx = b->ctx;
-    float eta = (float)eta_of(b->p);
-    struct ggml_tensor *x, *attached = NULL, *detached = NULL;
-    if (eta > 0.0f) {
-        both online = evaluate_both(b, &b->bp->online, b->in.error_coef);
-        attached = online.next;
-        x = online.x;
-    } else {
-        x = select_actions(ctx, b->p, &b->bp->online, b->in.s, b->in.pick);
-    }
-    if (eta < 1.0f) {
-        detached = select_actions(ctx, b->p, &b->bp->frozen, b->in.s_next, b->in.pick_next);
-        detached = weighted_mean(ctx, b->p, detached, b->in.error_coef);
-    }
-    struct ggml_tensor *bootstrap = attached ? attached : detached;
-    if (attached && detached) {
-        bootstrap =
-            ggml_add(ctx, ggml_scale(ctx, attached, eta), ggml_scale(ctx, detached, 1.0f - eta));
-    }
-    struct ggml_tensor *delta = minus(b, bootstrap, x);
-    return b->bp->loss = weighted_dot(ctx, delta, delta, b->in.weight);
-}
-
-// The surrogate 2 sum_b weight_b (eta <e2, mean(d x(s', a'))> - <e1, x(s, a)>) with e1 and e2 constant
-// has minus twice the direction of the kind as its gradient. Error and gradient factor may come from
-// different samples. Where h is needed, its own loss is added: h is no part of the surrogate, and the
-// surrogate no part of its loss, so one backward pass gives both gradients.
-static struct ggml_tensor *surrogate(build *b) {
-    struct ggml_context *ctx = b->ctx;
-    const struct row *row = &kinds[b->p->kind];
-    struct ggml_tensor *errors[3] = {NULL}, *h = NULL;
-    int64_t pairs = b->bp->pairs, next = pairs * b->p->samples;
-    struct ggml_tensor *x = select_actions(ctx, b->p, &b->bp->online, b->in.all, b->in.pick_all);
-    struct ggml_tensor *x_next = rows(ctx, x, pairs, next);
-    x = rows(ctx, x, 0, pairs);
-    errors[DELTA] = stop(b, minus(b, weighted_mean(ctx, b->p, x_next, b->in.error_coef), x));
-    b->bp->loss = weighted_dot(ctx, errors[DELTA], errors[DELTA], b->in.weight);
-    if (has_error(b->p)) {
-        h = select_actions(ctx, b->p, &b->bp->error, b->in.s, b->in.pick);
-        errors[H] = stop(b, h);
-    }
-    struct ggml_tensor *factor = weighted_mean(ctx, b->p, x_next, b->in.grad_coef);
-    factor = ggml_scale(ctx, factor, (float)eta_of(b->p));
-    struct ggml_tensor *objective;
-    if (row->e1 == row->e2) {
-        objective = weighted_dot(ctx, ggml_sub(ctx, factor, x), errors[row->e1], b->in.weight);
-    } else {
-        objective = ggml_sub(ctx, weighted_dot(ctx, factor, errors[row->e2], b->in.weight),
-                             weighted_dot(ctx, x, errors[row->e1], b->in.weight));
-    }
-    objective = ggml_scale(ctx, objective, 2.0f);
-    if (h) {
-        struct ggml_tensor *miss = ggml_sub(ctx, errors[DELTA], h);
-        objective = ggml_add(ctx, objective, weighted_dot(ctx, miss, miss, b->in.weight));
-    }
-    return objective;
-}
-
-// |y + d xbar(s', a') - x(s, a)|^2 + eta |y + d x(s', a') - xbar(s, a)|^2.
-static struct ggml_tensor *bidirectional(build *b) {
-    both online = evaluate_both(b, &b->bp->online, b->in.error_coef);
-    both frozen = evaluate_both(b, &b->bp->frozen, b->in.error_coef);
-    struct ggml_tensor *forward = minus(b, frozen.next, online.x);
-    struct ggml_tensor *backward = minus(b, online.next, frozen.x);
-    struct ggml_tensor *loss = weighted_dot(b->ctx, forward, forward, b->in.weight);
-    struct ggml_tensor *other = weighted_dot(b->ctx, backward, backward, b->in.weight);
-    return b->bp->loss = ggml_add(b->ctx, loss, ggml_scale(b->ctx, other, (float)b->p->grad_mix));
-}
-
-// sum over the features: (B, F) -> (B).
-static struct ggml_tensor *per_pair(build *b, struct ggml_tensor *squares) {
-    return b->p->shape.features == 1 ? squares : ggml_sum_rows(b->ctx, squares);
-}
-
-// max(|y + d xbar' - x|^2, |y + d x' - x|^2) per pair, the second on ties. Which one it is counts as
-// a constant weight.
-static struct ggml_tensor *convergent(build *b) {
-    struct ggml_context *ctx = b->ctx;
-    both online = evaluate_both(b, &b->bp->online, b->in.error_coef);
-    struct ggml_tensor *frozen =
-        select_actions(ctx, b->p, &b->bp->frozen, b->in.s_next, b->in.pick_next);
-    frozen = weighted_mean(ctx, b->p, frozen, b->in.error_coef);
-    struct ggml_tensor *lagged = minus(b, frozen, online.x);
-    struct ggml_tensor *full = minus(b, online.next, online.x);
-    struct ggml_tensor *lead =
-        ggml_sub(ctx, per_pair(b, ggml_sqr(ctx, lagged)), per_pair(b, ggml_sqr(ctx, full)));
-    struct ggml_tensor *first = ggml_mul(ctx, b->in.weight, stop(b, ggml_step(ctx, lead)));
-    struct ggml_tensor *second = ggml_sub(ctx, b->in.weight, first);
-    return b->bp->loss = ggml_add(ctx, weighted_dot(ctx, lagged, lagged, first),
-                                  weighted_dot(ctx, full, full, second));
-}
-
-// Lets the gradient be written straight into the flat buffer where that is possible; what is left
-// unplaced is copied after each run.
-static void place_gradients(fgsf_bellman *bellman, bucket_program *bp) {
-    const fgsf_leaves *of[2] = {&bp->online, &bp->error};
-    for (int k = 0; k < 2; k++) {
-        for (int i = 0; i < of[k]->count; i++) {
-            struct ggml_tensor *g = ggml_graph_get_grad(bp->program.graph, of[k]->tensors[i]);
-            if (g && !ggml_is_contiguous(g)) { // of a parameter that the network reads transposed
-                g = ggml_cont(bp->program.ctx, g);
-                ggml_build_forward_expand(bp->program.graph, g);
-            }
-            bp->gradients[k][i] = g;
-            if (g && bellman->device->num_backends == 1 && !g->view_src && !g->data) {
-                fgsf_tensor_place(g, fgsf_network_buffer(bellman->gradient[k]),
-                                  fgsf_network_edit(bellman->gradient[k]) + of[k]->offsets[i]);
-            } else if (g) {
-                ggml_set_output(g);
-            }
-        }
-    }
-}
-
-// Adds the backward pass. The loss's own gradient is a constant 1, so nothing has to be reset between
-// runs.
-static fgsf_status differentiate(fgsf_bellman *bellman, bucket_program *bp) {
-    struct ggml_context *ctx = bp->program.ctx;
-    struct ggml_cgraph *graph = bp->program.graph;
-    int nodes = ggml_graph_n_nodes(graph);
-    struct ggml_tensor **accumulators = calloc((size_t)nodes, sizeof *accumulators);
-    if (!accumulators) {
-        return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a graph");
-    }
-    struct ggml_tensor *one = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 1);
-    fgsf_tensor_place(one, bellman->in.buffer, bellman->in.one);
-    accumulators[nodes - 1] = one;
-    ggml_build_backward_expand(ctx, graph, accumulators);
-    free(accumulators);
-    place_gradients(bellman, bp);
-    return FGSF_OK;
-}
-
-// Builds the graph whose sizes stand in *bp.
-static fgsf_status build_program(fgsf_bellman *bellman, bucket_program *bp) {
-    const fgsf_bellman_params *p = &bellman->params;
-    *bp = (bucket_program){.pairs = bp->pairs, .states = bp->states, .spread = bp->spread};
-    fgsf_status status = fgsf_program_begin(&bp->program, bellman->size, true);
-    if (status != FGSF_OK) {
-        return status;
-    }
-    struct ggml_context *ctx = bp->program.ctx;
-    struct ggml_cgraph *graph = bp->program.graph;
-    bp->online = fgsf_leaves_create(ctx, bellman->gradient[0], true); // bound anew before each run
-    bp->frozen = fgsf_leaves_create(ctx, bellman->gradient[0], false);
-    if (bellman->gradient[1]) {
-        bp->error = fgsf_leaves_create(ctx, bellman->gradient[1], true);
-    }
-    build b = {.ctx = ctx, .graph = graph, .bellman = bellman, .p = p, .bp = bp};
-    b.in = create_input_leaves(ctx, bellman, bp);
-    struct ggml_tensor *objective = builder_of(p)(&b);
-    ggml_set_loss(objective);
-    ggml_set_output(bp->loss);
-    ggml_build_forward_expand(graph, bp->loss);
-    ggml_build_forward_expand(graph, objective);
-    status = differentiate(bellman, bp);
-    if (status == FGSF_OK && bellman->size.nodes == 0) { // the first graph sizes all others
-        bellman->size = fgsf_program_measure(&bp->program);
-        fgsf_program_free(&bp->program);
-        return build_program(bellman, bp);
-    }
-    return status == FGSF_OK ? fgsf_program_finish(&bp->program, bellman->device, bellman->scratch)
-                             : status;
-}
+// ---- Graphs -------------------------------------------------------------------------------------
 
 // Makes room for one more graph.
 static fgsf_status grow_programs(fgsf_bellman *bellman) {
@@ -535,7 +171,7 @@ static fgsf_status grow_programs(fgsf_bellman *bellman) {
         return FGSF_OK;
     }
     int room = 2 * bellman->room + 16;
-    bucket_program *more = realloc(bellman->programs, (size_t)room * sizeof *more);
+    fgsf_bellman_program *more = realloc(bellman->programs, (size_t)room * sizeof *more);
     if (!more) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a graph");
     }
@@ -548,39 +184,6 @@ static int half(int spread) {
     return (spread + 1) / 2;
 }
 
-// Finds or builds the graph for `pairs` pairs in `states` states with `next` different next states.
-static fgsf_status find_program(fgsf_bellman *bellman, int pairs, int states, int next,
-                                bucket_program **out) {
-    bucket_program size = {.pairs = fgsf_bucket(bellman->device, pairs),
-                           .states = fgsf_bucket(bellman->device, states),
-                           .spread = bellman->params.samples};
-    while (size.spread > 1 && size.states * half(size.spread) >= next) {
-        size.spread = half(size.spread);
-    }
-    for (int i = 0; i < bellman->num_programs; i++) {
-        bucket_program *known = &bellman->programs[i];
-        if (known->pairs == size.pairs && known->states == size.states &&
-            known->spread == size.spread) {
-            *out = known;
-            return FGSF_OK;
-        }
-    }
-    fgsf_status status = grow_programs(bellman);
-    if (status != FGSF_OK) {
-        return status;
-    }
-    bucket_program *bp = &bellman->programs[bellman->num_programs];
-    *bp = size;
-    status = build_program(bellman, bp);
-    if (status != FGSF_OK) {
-        fgsf_program_free(&bp->program);
-        return status;
-    }
-    bellman->num_programs++;
-    *out = bp;
-    return FGSF_OK;
-}
-
 static void forget_programs(fgsf_bellman *bellman) {
     for (int i = 0; i < bellman->num_programs; i++) {
         fgsf_program_free(&bellman->programs[i].program);
@@ -588,26 +191,71 @@ static void forget_programs(fgsf_bellman *bellman) {
     bellman->num_programs = 0;
 }
 
-// Builds the largest graph and, where that takes no memory of a device, all others at once: no later
-// step has to build one. A graph that needs more scratch memory than those before it would leave them
-// with pointers to the old one, so then all are built again in what is there.
-static fgsf_status build_programs(fgsf_bellman *bellman) {
-    const fgsf_bellman_params *p = &bellman->params;
-    bool all = bellman->device->num_backends == 1 && !p->one_size;
-    size_t scratch = 0;
-    fgsf_status status = FGSF_OK;
-    forget_programs(bellman);
-    for (int pairs = p->max_pairs; pairs >= (all ? 1 : p->max_pairs); pairs--) {
-        int states = p->max_states > 0 && p->max_states < pairs ? p->max_states : pairs;
-        for (int n = p->samples; n >= 1 && status == FGSF_OK; n = all && n > 1 ? half(n) : 0) {
-            bucket_program *bp;
-            int next = fgsf_bucket(bellman->device, states) * n;
-            status = find_program(bellman, pairs, states, next, &bp);
-            scratch = scratch ? scratch : ggml_gallocr_get_buffer_size(bellman->scratch, 0);
+// Adds a graph. One that needs more scratch memory than those before it would leave them with pointers
+// to the old one, so then they are forgotten.
+static fgsf_status add_program(fgsf_bellman *bellman, const fgsf_bellman_program *size,
+                               fgsf_bellman_program **out) {
+    fgsf_status status = grow_programs(bellman);
+    if (status != FGSF_OK) {
+        return status;
+    }
+    size_t scratch = ggml_gallocr_get_buffer_size(bellman->scratch, 0);
+    fgsf_bellman_program *bp = &bellman->programs[bellman->num_programs];
+    *bp = *size;
+    lay_out(bellman, bp);
+    status = fgsf_bellman_build(bellman, bp);
+    bellman->num_programs++;
+    bool grown = ggml_gallocr_get_buffer_size(bellman->scratch, 0) > scratch;
+    if (status != FGSF_OK || (grown && bellman->num_programs > 1)) {
+        bool first = bellman->num_programs == 1;
+        forget_programs(bellman);
+        return status == FGSF_OK && !first ? add_program(bellman, size, out) : status;
+    }
+    *out = bp;
+    return FGSF_OK;
+}
+
+// Finds or builds the graph for `pairs` pairs in `states` states with `next` different next states.
+static fgsf_status find_program(fgsf_bellman *bellman, int pairs, int states, int next,
+                                bool own_rows, bool steps, fgsf_bellman_program **out) {
+    fgsf_bellman_program size = {.pairs = fgsf_bucket(bellman->device, pairs),
+                                 .states = fgsf_bucket(bellman->device, states),
+                                 .spread = bellman->params.samples,
+                                 .own_rows = own_rows && bellman->params.samples == 1,
+                                 .steps = steps};
+    while (size.spread > 1 && size.states * half(size.spread) >= next) {
+        size.spread = half(size.spread);
+    }
+    for (int i = 0; i < bellman->num_programs; i++) {
+        fgsf_bellman_program *known = &bellman->programs[i];
+        if (known->pairs == size.pairs && known->states == size.states &&
+            known->spread == size.spread &&
+            (known->own_rows == size.own_rows || !known->in.parts) && known->steps == steps) {
+            *out = known;
+            return FGSF_OK;
         }
     }
-    bool grown = ggml_gallocr_get_buffer_size(bellman->scratch, 0) > scratch;
-    return status == FGSF_OK && grown ? build_programs(bellman) : status;
+    return add_program(bellman, &size, out);
+}
+
+// Builds the largest graph and, where ggml's scheduler does not take memory for each, all others at
+// once: no later step has to build one. If one of them needed more scratch memory than the largest,
+// the second round builds those that were forgotten.
+static fgsf_status build_programs(fgsf_bellman *bellman) {
+    const fgsf_bellman_params *p = &bellman->params;
+    bool all = bellman->device->num_backends == 1 && !bellman->device->resident && !p->one_size;
+    fgsf_status status = FGSF_OK;
+    for (int round = 0; round < (all ? 2 : 1); round++) {
+        for (int pairs = p->max_pairs; pairs >= (all ? 1 : p->max_pairs); pairs--) {
+            int states = p->max_states > 0 && p->max_states < pairs ? p->max_states : pairs;
+            for (int n = p->samples; n >= 1 && status == FGSF_OK; n = all && n > 1 ? half(n) : 0) {
+                fgsf_bellman_program *bp;
+                int next = fgsf_bucket(bellman->device, states) * n;
+                status = find_program(bellman, pairs, states, next, true, false, &bp);
+            }
+        }
+    }
+    return status;
 }
 
 fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *params,
@@ -623,20 +271,16 @@ fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *
     }
     bellman->device = device;
     bellman->params = *params;
-    bellman->scratch = ggml_gallocr_new(ggml_backend_cpu_buffer_type());
+    bellman->scratch = ggml_gallocr_new(device->memory);
     status = fgsf_network_create(&params->shape, &bellman->gradient[0]);
-    if (status == FGSF_OK && has_error(params)) {
+    if (status == FGSF_OK && fgsf_bellman_has_error(params)) {
         status = fgsf_network_create(&params->shape, &bellman->gradient[1]);
     }
     if (status == FGSF_OK) {
         status = fgsf_network_check_forward(bellman->gradient[0]);
     }
-    if (status == FGSF_OK) {
-        status = allocate_inputs(bellman);
-    }
-    if (status == FGSF_OK) {
-        status = build_programs(bellman);
-    }
+    if (status == FGSF_OK) status = allocate_inputs(bellman);
+    if (status == FGSF_OK) status = build_programs(bellman);
     if (status != FGSF_OK) {
         fgsf_bellman_free(bellman);
         return status;
@@ -652,11 +296,16 @@ void fgsf_bellman_free(fgsf_bellman *bellman) {
     forget_programs(bellman);
     free(bellman->programs);
     ggml_gallocr_free(bellman->scratch);
-    ggml_backend_buffer_free(bellman->in.buffer);
+    ggml_backend_buffer_free(bellman->buffer);
+    ggml_backend_buffer_free(bellman->there);
+    ggml_backend_buffer_free(bellman->identity);
+    free(bellman->row);
     fgsf_network_free(bellman->gradient[0]);
     fgsf_network_free(bellman->gradient[1]);
     free(bellman);
 }
+
+// ---- Batches ------------------------------------------------------------------------------------
 
 static bool all_finite(const float *x, size_t count) {
     int bad = 0;
@@ -741,9 +390,8 @@ static bool sample_weights(const fgsf_bellman_params *p, int present, float *err
 }
 
 // Averages y and folds sample weights into the discounts, pair by pair.
-static void load_targets(fgsf_bellman *bellman, const fgsf_batch *batch, double factor) {
-    const fgsf_bellman_params *p = &bellman->params;
-    inputs *in = &bellman->in;
+static void load_targets(const fgsf_bellman_params *p, const fgsf_bellman_inputs *in,
+                         const fgsf_batch *batch, double factor) {
     int n = p->samples, features = p->shape.features;
     for (int b = 0; b < batch->pairs; b++) {
         float *error = in->error_coef + (size_t)b * (size_t)n;
@@ -774,19 +422,29 @@ static int load_states(fgsf_bellman *bellman, const fgsf_batch *batch) {
     int states = num_states(batch), bucket = fgsf_bucket(bellman->device, states);
     int n = bellman->params.samples;
     size_t input = (size_t)bellman->params.shape.input;
-    inputs *in = &bellman->in;
-    memcpy(in->s, batch->s, (size_t)states * input * sizeof(float));
-    memset(in->s + (size_t)states * input, 0, (size_t)(bucket - states) * input * sizeof(float));
-    return fgsf_distinct_rows(batch->s_next, states * n, n, input, in->s + (size_t)bucket * input,
-                              in->row);
+    float *s = ggml_backend_buffer_get_base(bellman->buffer); // in every layout
+    memcpy(s, batch->s, (size_t)states * input * sizeof(float));
+    memset(s + (size_t)states * input, 0, (size_t)(bucket - states) * input * sizeof(float));
+    return fgsf_distinct_rows(batch->s_next, states * n, n, input, s + (size_t)bucket * input,
+                              bellman->row);
+}
+
+// The picks as masks, for a device that has to scatter by products.
+static void load_masks(const fgsf_bellman_inputs *in, int picks, int actions) {
+    for (int i = 0; i < picks && in->parts; i++) {
+        float *parts = in->parts + (size_t)i * (size_t)actions;
+        memset(parts, 0, (size_t)actions * sizeof *parts);
+        parts[in->pick[i] % actions] = 1.0f;
+        if (in->rows) in->rows[i] = in->pick[i] / actions;
+    }
 }
 
 // Completes the inputs of a graph. Rows up to its size are padding: weight 0, and zeros everywhere
 // else, since 0 times what an earlier batch left there may be no number.
-static void load_batch(fgsf_bellman *bellman, const fgsf_batch *batch, const bucket_program *bp,
-                       int next, double factor) {
+static void load_batch(fgsf_bellman *bellman, const fgsf_batch *batch,
+                       const fgsf_bellman_program *bp, int next, double factor) {
     const fgsf_bellman_params *p = &bellman->params;
-    inputs *in = &bellman->in;
+    const fgsf_bellman_inputs *in = &bp->in;
     int n = p->samples, pairs = batch->pairs, actions = fgsf_shape_actions(&p->shape);
     int bucket = bp->pairs, states = bp->states, last = bp->states * bp->spread - 1;
     size_t input = (size_t)p->shape.input;
@@ -798,12 +456,14 @@ static void load_batch(fgsf_bellman *bellman, const fgsf_batch *batch, const buc
     }
     for (int i = 0; i < bucket * n; i++) {
         int from = i < pairs * n && batch->state ? batch->state[i / n] * n + i % n : i;
-        int row = i < pairs * n ? in->row[from] : last;
+        int row = i < pairs * n ? bellman->row[from] : last;
         int action = i < pairs * n ? batch->a_next[i] : 0;
         in->pick[bucket + i] = (states + row) * actions + action;
         in->pick_next[i] = row * actions + action;
     }
-    load_targets(bellman, batch, factor);
+    load_masks(in, (bucket + bucket * n), actions);
+    *in->one = 1.0f;
+    load_targets(p, in, batch, factor);
     size_t padding = (size_t)(bucket - pairs), features = (size_t)p->shape.features;
     memset(in->weight + pairs, 0, padding * sizeof(float));
     memset(in->y + (size_t)pairs * features, 0, padding * features * sizeof(float));
@@ -812,14 +472,18 @@ static void load_batch(fgsf_bellman *bellman, const fgsf_batch *batch, const buc
 }
 
 // Brings what the graph could not write in place into the flat gradient.
-static void collect_gradients(fgsf_bellman *bellman, const bucket_program *bp) {
+static void collect_gradients(fgsf_bellman *bellman, const fgsf_bellman_program *bp) {
     const fgsf_leaves *of[2] = {&bp->online, &bp->error};
     for (int k = 0; k < 2; k++) {
-        for (int i = 0; i < of[k]->count; i++) {
+        if (bp->program.whole && bellman->gradient[k]) fgsf_network_moved(bellman->gradient[k]);
+        for (int i = 0; i < of[k]->count && !bp->program.whole; i++) {
             const struct ggml_tensor *g = bp->gradients[k][i];
             float *place = fgsf_network_edit(bellman->gradient[k]) + of[k]->offsets[i];
             if (g && g->data != place) {
                 ggml_backend_tensor_get(g, place, 0, ggml_nbytes(g));
+                if (bellman->device->resident) {
+                    bellman->device->counts.bytes_down += ggml_nbytes(g);
+                }
             }
         }
     }
@@ -834,10 +498,27 @@ static void add_decay(fgsf_bellman *bellman, const fgsf_network *error) {
     }
 }
 
+// Brings the loss, and the norms behind it, from where the graph left them.
+static void read_results(const fgsf_bellman *bellman, const fgsf_bellman_program *bp,
+                         float results[3]) {
+    if (!bp->program.whole) {
+        ggml_backend_tensor_get(bp->loss, results, 0, sizeof *results);
+        if (bellman->device->resident) bellman->device->counts.bytes_down += sizeof *results;
+        return;
+    }
+    const float *host = ggml_backend_buffer_get_base(bellman->buffer);
+    const float *there = ggml_backend_buffer_get_base(bellman->there);
+    const fgsf_bellman_inputs *in = &bp->in;
+    size_t count = (size_t)(in->results[bp->steps ? 2 : 0] - in->results[0]) + 1;
+    fgsf_device_download(bellman->device, bellman->there, there + (in->results[0] - host),
+                         in->results[0], count);
+    for (int k = 0; k < (bp->steps ? 3 : 1); k++) results[k] = *in->results[k];
+}
+
 static fgsf_status check_networks(const fgsf_bellman_params *p, const fgsf_network *net,
                                   const fgsf_network *other) {
-    const char *what = has_error(p) ? "error" : "target";
-    if ((other != NULL) != (has_target(p) || has_error(p))) {
+    const char *what = fgsf_bellman_has_error(p) ? "error" : "target";
+    if ((other != NULL) != (fgsf_bellman_has_target(p) || fgsf_bellman_has_error(p))) {
         return fgsf_fail(FGSF_ERR_INVALID, "bellman: the %s network is %s", what,
                          other ? "given but not configured" : "configured but not given");
     }
@@ -850,47 +531,109 @@ static fgsf_status check_networks(const fgsf_bellman_params *p, const fgsf_netwo
     return fgsf_network_require(other, &p->shape, message);
 }
 
-fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
-                             const fgsf_network *net, const fgsf_network *other, double *loss) {
+static fgsf_status check_run(const fgsf_bellman *bellman, const fgsf_batch *batch,
+                             const fgsf_network *net, const fgsf_network *other) {
     FGSF_REQUIRE(bellman && batch);
+    fgsf_status status = check_batch(&bellman->params, batch);
+    if (status == FGSF_OK) status = check_states(&bellman->params, batch);
+    return status == FGSF_OK ? check_networks(&bellman->params, net, other) : status;
+}
+
+static fgsf_status bind(fgsf_bellman *bellman, fgsf_bellman_program *bp, const fgsf_network *net,
+                        const fgsf_network *other, const fgsf_step *steps) {
     const fgsf_bellman_params *p = &bellman->params;
-    fgsf_status status = check_batch(p, batch);
-    if (status == FGSF_OK) status = check_states(p, batch);
+    fgsf_device *device = bellman->device;
+    fgsf_status status = fgsf_leaves_bind(&bp->online, net, device);
     if (status == FGSF_OK) {
-        status = check_networks(p, net, other);
+        status = fgsf_leaves_bind(&bp->frozen, fgsf_bellman_has_target(p) ? other : net, device);
     }
-    if (status != FGSF_OK) {
-        return status;
+    if (status == FGSF_OK && fgsf_bellman_has_error(p)) {
+        status = fgsf_leaves_bind(&bp->error, other, device);
     }
-    bucket_program *bp;
+    if (status == FGSF_OK && bp->decayed) {
+        const fgsf_copy *copy = fgsf_network_own_copy(other);
+        fgsf_tensor_place(bp->decayed, copy->slab->buffer, fgsf_copy_data(copy));
+    }
+    for (int k = 0; k < 2 && steps && status == FGSF_OK; k++) {
+        if (steps[k].net) status = fgsf_step_bind(&bp->step[k], &steps[k], device);
+    }
+    return status;
+}
+
+// Runs the graph for a batch, with the steps where there are any; the loss and, of an update, the
+// squared norms go to `results`.
+static fgsf_status run(fgsf_bellman *bellman, const fgsf_batch *batch, const fgsf_network *net,
+                       const fgsf_network *other, const fgsf_step *steps, float results[3]) {
+    const fgsf_bellman_params *p = &bellman->params;
+    fgsf_device *device = bellman->device;
+    fgsf_bellman_program *bp;
     int next = load_states(bellman, batch);
-    status = find_program(bellman, batch->pairs, num_states(batch), next, &bp);
+    fgsf_status status = find_program(bellman, batch->pairs, num_states(batch), next, !batch->state,
+                                      steps != NULL, &bp);
     if (status != FGSF_OK) {
         return status;
     }
     double denominator = batch->denominator > 0.0 ? batch->denominator : batch->pairs;
     load_batch(bellman, batch, bp, next,
                fgsf_loss_factor(p->loss_scale, denominator, p->shape.features, p->shape.actions));
-    fgsf_leaves_bind(&bp->online, net);
-    fgsf_leaves_bind(&bp->frozen, has_target(p) ? other : net);
-    if (has_error(p)) {
-        fgsf_leaves_bind(&bp->error, other);
+    status = bind(bellman, bp, net, other, steps);
+    if (status != FGSF_OK) {
+        return status;
     }
-    status = fgsf_program_run(&bp->program, bellman->device);
+    for (int k = 0; k < 2 && steps; k++) {
+        if (steps[k].net) fgsf_optimizer_advance(steps[k].opt, steps[k].lr, bp->in.numbers[k]);
+    }
+    if (bellman->there) {
+        fgsf_device_upload(device, bellman->there, ggml_backend_buffer_get_base(bellman->there),
+                           bp->in.s, bp->in.uploaded);
+    }
+    status = fgsf_program_run(&bp->program, device);
     if (status != FGSF_OK) {
         return status;
     }
     collect_gradients(bellman, bp);
-    if (has_error(p)) {
+    if (fgsf_bellman_has_error(p) && !bp->program.whole) {
         add_decay(bellman, other);
     }
     // Without the padding, which takes part in the same proportion everywhere.
     bellman->flops =
         bp->program.flops * (num_states(batch) + next) / (double)(bp->states * (1 + bp->spread));
-    if (loss) {
-        float value;
-        ggml_backend_tensor_get(bp->loss, &value, 0, sizeof value);
-        *loss = value;
+    read_results(bellman, bp, results);
+    return FGSF_OK;
+}
+
+fgsf_status fgsf_bellman_run(fgsf_bellman *bellman, const fgsf_batch *batch,
+                             const fgsf_network *net, const fgsf_network *other, double *loss) {
+    float results[3];
+    fgsf_status status = check_run(bellman, batch, net, other);
+    if (status == FGSF_OK) status = run(bellman, batch, net, other, NULL, results);
+    if (status == FGSF_OK && loss) *loss = results[0];
+    return status;
+}
+
+bool fgsf_bellman_updates(const fgsf_bellman *bellman) {
+    return bellman->num_programs > 0 && bellman->programs[0].program.whole;
+}
+
+fgsf_status fgsf_bellman_update(fgsf_bellman *bellman, const fgsf_batch *batch,
+                                const fgsf_step steps[2], const fgsf_network *other, double *loss,
+                                double *norm) {
+    fgsf_plan plan = fgsf_plan_of(steps);
+    float results[3] = {0};
+    fgsf_status status = check_run(bellman, batch, steps[0].net, other);
+    if (status != FGSF_OK) return status;
+    if (!fgsf_plan_equal(&plan, &bellman->plan)) forget_programs(bellman);
+    bellman->plan = plan;
+    status = run(bellman, batch, steps[0].net, other, steps, results);
+    if (status != FGSF_OK) return status;
+    for (int k = 0; k < 2; k++) {
+        if (steps[k].net) fgsf_step_moved(&steps[k]);
+    }
+    *loss = results[0];
+    *norm = sqrt(results[1]);
+    float worst = isfinite(results[1]) && steps[1].net ? results[2] : results[1];
+    if (isfinite(*loss) && !isfinite(worst)) {
+        return fgsf_fail(FGSF_DIVERGED, "the gradient's norm is %g", sqrt(worst));
     }
     return FGSF_OK;
 }

@@ -5,14 +5,15 @@
 #include <string.h>
 
 #include "clones.h"
-#include "program.h"
 #include "require.h"
+#include "resident.h"
 
 #define MAX_PROGRAMS 1024
 
-// One graph, for up to `rows` states and `outputs` numbers per state.
+// One graph, for up to `rows` states and `outputs` numbers per state. On a device that is not the CPU,
+// of `count` networks, with the rewards in the graph.
 typedef struct forward_program {
-    int rows, outputs;
+    int rows, outputs, count;
     fgsf_program program;
     fgsf_leaves leaves;
     struct ggml_tensor *result;
@@ -28,11 +29,14 @@ struct fgsf_gpe {
     fgsf_program_size size; // of every graph
     ggml_gallocr_t scratch;
     ggml_backend_buffer_t buffer;
-    float *states;      // (max_rows, input)
-    float *head;        // (A F, width): the last layer with rho folded in
-    float *head_biases; // (A F)
-    float *x;           // (max_rows, A F)
-    double flops;       // of the last run
+    float *states;               // (max_rows, input)
+    float *head;                 // (A F, width): the last layer with rho folded in
+    float *head_biases;          // (A F)
+    float *x;                    // (max_rows, A F)
+    ggml_backend_buffer_t there; // states and rewards on a device that is not the CPU
+    float *staged;               // (room): they, and then the result, on the host
+    size_t room;
+    double flops; // of the last run
     int num_programs;
     forward_program programs[MAX_PROGRAMS];
 };
@@ -68,6 +72,10 @@ static fgsf_status build_program(fgsf_gpe *gpe, int rows, int outputs, forward_p
     }
     struct ggml_context *ctx = fp->program.ctx;
     fp->leaves = fgsf_leaves_create(ctx, gpe->zero, false);
+    status = fgsf_leaves_bind(&fp->leaves, gpe->zero, gpe->device);
+    if (status != FGSF_OK) {
+        return status;
+    }
     if (outputs != num_outputs(gpe)) {
         replace_head(gpe, ctx, &fp->leaves, outputs);
         bind_head(gpe, &fp->leaves);
@@ -91,10 +99,11 @@ static fgsf_status build_program(fgsf_gpe *gpe, int rows, int outputs, forward_p
     return fgsf_program_finish(&fp->program, gpe->device, gpe->scratch);
 }
 
-static forward_program *look_up(fgsf_gpe *gpe, int rows, int outputs) {
+static forward_program *look_up(fgsf_gpe *gpe, int rows, int outputs, int count) {
     for (int i = 0; i < gpe->num_programs; i++) {
-        if (gpe->programs[i].rows == rows && gpe->programs[i].outputs == outputs) {
-            return &gpe->programs[i];
+        forward_program *fp = &gpe->programs[i];
+        if (fp->rows == rows && fp->outputs == outputs && fp->count == count) {
+            return fp;
         }
     }
     return NULL;
@@ -126,7 +135,7 @@ static int bucket_of(const fgsf_gpe *gpe, int rows) {
 // device, so that no later step has to build one.
 static fgsf_status find_program(fgsf_gpe *gpe, int rows, int outputs, forward_program **out) {
     int bucket = bucket_of(gpe, rows);
-    *out = look_up(gpe, bucket, outputs);
+    *out = look_up(gpe, bucket, outputs, 0);
     if (*out) {
         return FGSF_OK;
     }
@@ -137,11 +146,11 @@ static fgsf_status find_program(fgsf_gpe *gpe, int rows, int outputs, forward_pr
     }
     fgsf_status status = FGSF_OK;
     for (int r = first; r >= last && status == FGSF_OK; r--) {
-        if (!look_up(gpe, bucket_of(gpe, r), outputs)) {
+        if (!look_up(gpe, bucket_of(gpe, r), outputs, 0)) {
             status = add_program(gpe, bucket_of(gpe, r), outputs);
         }
     }
-    *out = look_up(gpe, bucket, outputs);
+    *out = look_up(gpe, bucket, outputs, 0);
     return status;
 }
 
@@ -171,7 +180,7 @@ fgsf_status fgsf_gpe_create(fgsf_device *device, const fgsf_network_shape *shape
         const fgsf_parameters *list = fgsf_network_get_parameters(gpe->zero);
         gpe->width = list->list[fgsf_shape_head(shape, list)].columns;
     }
-    gpe->scratch = ggml_gallocr_new(ggml_backend_cpu_buffer_type());
+    gpe->scratch = ggml_gallocr_new(device->memory);
     size_t rows = (size_t)fgsf_bucket(device, max_rows), outputs = (size_t)num_outputs(gpe);
     size_t states = rows * (size_t)shape->input, x = rows * outputs;
     size_t head = outputs * (size_t)gpe->width;
@@ -187,7 +196,7 @@ fgsf_status fgsf_gpe_create(fgsf_device *device, const fgsf_network_shape *shape
     gpe->x = gpe->states + (states + 15) / 16 * 16;
     memset(gpe->head, 0, (states + x + head + outputs + 64) * sizeof(float));
     forward_program *largest; // first, so that the scratch memory never has to grow
-    status = find_program(gpe, max_rows, (int)outputs, &largest);
+    status = device->resident ? FGSF_OK : find_program(gpe, max_rows, (int)outputs, &largest);
     if (status != FGSF_OK) {
         fgsf_gpe_free(gpe);
         return status;
@@ -203,6 +212,8 @@ void fgsf_gpe_free(fgsf_gpe *gpe) {
     forget_programs(gpe);
     ggml_gallocr_free(gpe->scratch);
     ggml_backend_buffer_free(gpe->buffer);
+    ggml_backend_buffer_free(gpe->there);
+    free(gpe->staged);
     fgsf_network_free(gpe->zero);
     free(gpe);
 }
@@ -215,8 +226,8 @@ static fgsf_status forward(fgsf_gpe *gpe, const fgsf_network *net, const float *
     if (status != FGSF_OK) {
         return status;
     }
-    fgsf_leaves_bind(&fp->leaves, net);
-    if (folded) {
+    status = fgsf_leaves_bind(&fp->leaves, net, gpe->device);
+    if (status == FGSF_OK && folded) {
         bind_head(gpe, &fp->leaves);
     }
     size_t input = (size_t)gpe->shape.input;
@@ -230,6 +241,146 @@ static fgsf_status forward(fgsf_gpe *gpe, const fgsf_network *net, const float *
     }
     return status;
 }
+
+// ---- On a device that is not the CPU ------------------------------------------------------------
+
+// Rewards go before the states, which start at this place.
+static size_t states_place(const fgsf_gpe *gpe, int count, int num_rho) {
+    size_t rewards = (size_t)count * (size_t)num_rho * (size_t)gpe->shape.features;
+    size_t block = fgsf_device_block(gpe->device);
+    return (rewards + block - 1) / block * block;
+}
+
+// Parameter i of all networks: (count, rows, columns). Their copies lie one behind the other, so the
+// slices are far apart; Vulkan's product takes them to be neighbours, hence the copy.
+static struct ggml_tensor *stacked(fgsf_gpe *gpe, struct ggml_context *ctx, forward_program *fp,
+                                   int i) {
+    const fgsf_parameters *list = fgsf_network_get_parameters(gpe->zero);
+    const fgsf_parameter *p = &list->list[i];
+    struct ggml_tensor *t = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, p->columns, p->rows, fp->count);
+    t->nb[2] = fgsf_copy_offset(gpe->device, list, list->count) * sizeof(float);
+    t->nb[3] = t->nb[2] * (size_t)fp->count;
+    fp->leaves.tensors[i] = t;
+    fgsf_tensor_place(t, gpe->there, ggml_backend_buffer_get_base(gpe->there)); // bound later
+    return p->rows > 1 && fp->count > 1 ? ggml_cont(ctx, t) : t;
+}
+
+// The graph of fp->count networks at fp->rows states: x, or with `num_rho` the values under as many
+// rewards, (count, rows, num_rho, A).
+static fgsf_status build_all(fgsf_gpe *gpe, int num_rho, forward_program *fp) {
+    const fgsf_network_shape *shape = &gpe->shape;
+    fgsf_status status = fgsf_program_begin(&fp->program, gpe->size, false);
+    if (status != FGSF_OK) return status;
+    struct ggml_context *ctx = fp->program.ctx;
+    struct ggml_tensor *parameters[FGSF_MAX_PARAMETERS];
+    float *base = ggml_backend_buffer_get_base(gpe->there);
+    fp->leaves.count = fgsf_network_get_parameters(gpe->zero)->count;
+    for (int i = 0; i < fp->leaves.count; i++) parameters[i] = stacked(gpe, ctx, fp, i);
+    struct ggml_tensor *s = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, shape->input, fp->rows);
+    fgsf_tensor_place(s, gpe->there, base + states_place(gpe, fp->count, num_rho));
+    if (fp->count > 1) s = ggml_repeat_4d(ctx, s, shape->input, fp->rows, fp->count, 1);
+    struct ggml_tensor *x = fgsf_shape_def(shape)->forward(ctx, shape, parameters, s);
+    status = fgsf_check_result(shape, x, fp->rows * fp->count, num_outputs(gpe));
+    if (status != FGSF_OK) return status;
+    if (num_rho > 0) {
+        struct ggml_tensor *rho =
+            ggml_new_tensor_3d(ctx, GGML_TYPE_F32, shape->features, num_rho, fp->count);
+        fgsf_tensor_place(rho, gpe->there, base);
+        x = ggml_reshape_3d(ctx, x, shape->features, gpe->actions * fp->rows, fp->count);
+        x = ggml_mul_mat(ctx, rho, x); // rewards fastest
+        x = ggml_reshape_4d(ctx, x, num_rho, gpe->actions, fp->rows, fp->count);
+        if (num_rho > 1) x = ggml_cont(ctx, ggml_permute(ctx, x, 1, 0, 2, 3));
+    }
+    fp->result = x;
+    ggml_set_output(x->view_src ? x->view_src : x);
+    ggml_build_forward_expand(fp->program.graph, x);
+    if (gpe->size.nodes == 0) {
+        gpe->size = fgsf_program_measure(&fp->program);
+        fgsf_program_enlarge(&gpe->size); // for more networks at once
+        fgsf_program_free(&fp->program);
+        return build_all(gpe, num_rho, fp);
+    }
+    status = fgsf_lower_device(&fp->program, gpe->device, NULL);
+    return status == FGSF_OK ? fgsf_program_finish(&fp->program, gpe->device, gpe->scratch)
+                             : status;
+}
+
+// Makes room for what goes up and comes down, and for one more graph; either may forget the others.
+static fgsf_status make_room(fgsf_gpe *gpe, size_t floats) {
+    if (gpe->num_programs == MAX_PROGRAMS) forget_programs(gpe);
+    if (floats <= gpe->room) return FGSF_OK;
+    forget_programs(gpe);
+    ggml_backend_buffer_free(gpe->there);
+    free(gpe->staged);
+    gpe->there = ggml_backend_buft_alloc_buffer(gpe->device->memory, floats * sizeof(float));
+    gpe->staged = malloc(floats * sizeof(float));
+    gpe->room = gpe->there && gpe->staged ? floats : 0;
+    return gpe->room ? FGSF_OK
+                     : fgsf_fail(FGSF_ERR_MEMORY, "no memory to evaluate states on %s",
+                                 fgsf_device_description(gpe->device));
+}
+
+// As in bellman.c: a graph that needs more scratch memory than those before it leaves them useless.
+static fgsf_status find_all(fgsf_gpe *gpe, int count, int num_rho, int rows,
+                            forward_program **out) {
+    int bucket = bucket_of(gpe, rows);
+    *out = look_up(gpe, bucket, num_rho, count);
+    if (*out) return FGSF_OK;
+    size_t scratch = ggml_gallocr_get_buffer_size(gpe->scratch, 0);
+    forward_program *fp = &gpe->programs[gpe->num_programs];
+    *fp = (forward_program){.rows = bucket, .outputs = num_rho, .count = count};
+    fgsf_status status = build_all(gpe, num_rho, fp);
+    gpe->num_programs++;
+    bool grown = ggml_gallocr_get_buffer_size(gpe->scratch, 0) > scratch;
+    if (status != FGSF_OK || (grown && gpe->num_programs > 1)) {
+        forget_programs(gpe);
+        return status == FGSF_OK ? find_all(gpe, count, num_rho, rows, out) : status;
+    }
+    *out = fp;
+    return FGSF_OK;
+}
+
+// Evaluates `count` networks in one graph; without rewards x itself, of one.
+static fgsf_status forward_all(fgsf_gpe *gpe, const fgsf_network *const *nets, int count,
+                               const float *rho, size_t step, int num_rho, const float *s, int rows,
+                               float *const *out) {
+    const fgsf_parameters *list = fgsf_network_get_parameters(gpe->zero);
+    size_t input = (size_t)gpe->shape.input, bucket = (size_t)bucket_of(gpe, rows);
+    size_t each = (size_t)(num_rho > 0 ? num_rho * gpe->actions : num_outputs(gpe));
+    size_t at = states_place(gpe, count, num_rho), up = at + bucket * input;
+    size_t down = (size_t)count * bucket * each;
+    forward_program *fp;
+    const fgsf_copy *copy;
+    fgsf_status status = make_room(gpe, up > down ? up : down);
+    if (status == FGSF_OK) status = find_all(gpe, count, num_rho, rows, &fp);
+    if (status == FGSF_OK) status = fgsf_network_stack(nets, count, gpe->device, &copy);
+    if (status != FGSF_OK) return status;
+    for (int i = 0; i < list->count; i++) {
+        fgsf_tensor_place(fp->leaves.tensors[i], copy->slab->buffer,
+                          fgsf_copy_data(copy) + fgsf_copy_offset(gpe->device, list, i));
+    }
+    size_t rewards = (size_t)num_rho * (size_t)gpe->shape.features;
+    for (size_t k = 0; k < (size_t)count && rewards > 0; k++) {
+        memcpy(gpe->staged + k * rewards, rho + k * step, rewards * sizeof(float));
+    }
+    memcpy(gpe->staged + at, s, (size_t)rows * input * sizeof(float));
+    memset(gpe->staged + at + (size_t)rows * input, 0,
+           (bucket - (size_t)rows) * input * sizeof(float));
+    fgsf_device_upload(gpe->device, gpe->there, ggml_backend_buffer_get_base(gpe->there),
+                       gpe->staged, up);
+    status = fgsf_program_run(&fp->program, gpe->device);
+    if (status != FGSF_OK) return status;
+    ggml_backend_tensor_get(fp->result, gpe->staged, 0, down * sizeof(float));
+    gpe->device->counts.bytes_down += down * sizeof(float);
+    for (int k = 0; k < count; k++) {
+        memcpy(out[k], gpe->staged + (size_t)k * bucket * each,
+               (size_t)rows * each * sizeof(float));
+    }
+    gpe->flops = fp->program.flops * rows / fp->rows;
+    return FGSF_OK;
+}
+
+// ---- Calls --------------------------------------------------------------------------------------
 
 // head[r A + a] = sum_f rho_r[f] W[a F + f], and the biases likewise.
 FGSF_CLONES static void fold(fgsf_gpe *gpe, const fgsf_network *net, const float *rho,
@@ -271,7 +422,9 @@ fgsf_status fgsf_gpe_representation(fgsf_gpe *gpe, const fgsf_network *net, cons
                                     int rows, float *x) {
     FGSF_REQUIRE(gpe);
     fgsf_status status = check_call(gpe, net, 1, rows);
-    return status == FGSF_OK ? forward(gpe, net, s, rows, num_outputs(gpe), false, x) : status;
+    if (status != FGSF_OK) return status;
+    if (gpe->device->resident) return forward_all(gpe, &net, 1, NULL, 0, 0, s, rows, &x);
+    return forward(gpe, net, s, rows, num_outputs(gpe), false, x);
 }
 
 fgsf_status fgsf_gpe_run_plain(fgsf_gpe *gpe, const fgsf_network *net, const float *rho,
@@ -301,6 +454,11 @@ fgsf_status fgsf_gpe_run_plain(fgsf_gpe *gpe, const fgsf_network *net, const flo
 fgsf_status fgsf_gpe_run(fgsf_gpe *gpe, const fgsf_network *net, const float *rho, int num_rho,
                          const float *s, int rows, float *q) {
     FGSF_REQUIRE(gpe);
+    if (gpe->device->resident) {
+        fgsf_status checked = check_call(gpe, net, num_rho, rows);
+        return checked == FGSF_OK ? forward_all(gpe, &net, 1, rho, 0, num_rho, s, rows, &q)
+                                  : checked;
+    }
     if (num_rho >= gpe->shape.features || !gpe->width) { // folding would make nothing smaller
         return fgsf_gpe_run_plain(gpe, net, rho, num_rho, s, rows, q);
     }
@@ -310,6 +468,26 @@ fgsf_status fgsf_gpe_run(fgsf_gpe *gpe, const fgsf_network *net, const float *rh
     }
     fold(gpe, net, rho, num_rho);
     return forward(gpe, net, s, rows, num_rho * gpe->actions, true, q);
+}
+
+fgsf_status fgsf_gpe_run_all(fgsf_gpe *gpe, const fgsf_network *const *nets, int count,
+                             const float *rho, size_t step, int num_rho, const float *s, int rows,
+                             float *const *q) {
+    double flops = 0.0;
+    fgsf_status status = FGSF_OK;
+    bool together = gpe->device->resident && (count == 1 || fgsf_shape_def(&gpe->shape)->stacks);
+    for (int k = 0; k < count && status == FGSF_OK; k++) {
+        status = check_call(gpe, nets[k], num_rho, rows);
+        if (together || status != FGSF_OK) continue;
+        status = fgsf_gpe_run(gpe, nets[k], rho + (size_t)k * step, num_rho, s, rows, q[k]);
+        flops += gpe->flops;
+    }
+    if (together) {
+        return status == FGSF_OK ? forward_all(gpe, nets, count, rho, step, num_rho, s, rows, q)
+                                 : status;
+    }
+    gpe->flops = flops;
+    return status;
 }
 
 double fgsf_gpe_flops(const fgsf_gpe *gpe) {

@@ -10,22 +10,22 @@
 // How many scoring vectors policy k is evaluated under, and which of them belongs to `task`.
 static int num_rho(const fgsf_learner *l, int k) {
     if (l->all_rho) return l->scope;
-    return k == l->policy || l->agent->shared ? 1 : 2;
+    return (k == l->policy && !l->together) || l->agent->shared ? 1 : 2;
 }
 
 static int rho_slot(const fgsf_learner *l, int task) {
     return l->all_rho ? task - l->first : task == l->task ? 0 : 1;
 }
 
-static void collect_rho(fgsf_learner *l, int k) {
+static void collect_rho(const fgsf_learner *l, int k, float *rho) {
     size_t size = (size_t)l->agent->shape.features;
     if (l->all_rho) {
-        memcpy(l->rho, fgsf_agent_rho(l->agent, l->first), (size_t)l->scope * size * sizeof(float));
+        memcpy(rho, fgsf_agent_rho(l->agent, l->first), (size_t)l->scope * size * sizeof(float));
         return;
     }
-    memcpy(l->rho, fgsf_agent_rho(l->agent, l->task), size * sizeof(float));
+    memcpy(rho, fgsf_agent_rho(l->agent, l->task), size * sizeof(float));
     if (num_rho(l, k) > 1) {
-        memcpy(l->rho + size, fgsf_agent_rho(l->agent, k), size * sizeof(float));
+        memcpy(rho + size, fgsf_agent_rho(l->agent, k), size * sizeof(float));
     }
 }
 
@@ -51,10 +51,16 @@ static const float *values_in(const fgsf_learner *l, const float *q, int k, int 
            fgsf_agent_head_of(l->agent, k) * l->agent->shape.actions;
 }
 
-static fgsf_status evaluate(fgsf_learner *l, int k, const fgsf_batch_arrays *batch, float *q) {
-    collect_rho(l, k);
-    fgsf_status status = fgsf_gpe_run(l->agent->gpe, valuing_network(l, k), l->rho, num_rho(l, k),
-                                      batch->states, batch->num_states, q);
+// Evaluates `count` policies from k on, as many as have the same number of scoring vectors.
+static fgsf_status evaluate(fgsf_learner *l, int k, int count, const fgsf_batch_arrays *batch,
+                            float *const *q) {
+    size_t size = (size_t)num_rho(l, k) * (size_t)l->agent->shape.features;
+    for (int i = 0; i < count; i++) {
+        l->valued[i] = valuing_network(l, k + i);
+        collect_rho(l, k + i, l->rho + (size_t)i * size);
+    }
+    fgsf_status status = fgsf_gpe_run_all(l->agent->gpe, l->valued, count, l->rho, size,
+                                          num_rho(l, k), batch->states, batch->num_states, q);
     l->flops += fgsf_gpe_flops(l->agent->gpe);
     return status;
 }
@@ -64,24 +70,31 @@ static int last_evaluated(const fgsf_learner *l) {
     return l->first + (l->agent->shared ? 1 : l->scope);
 }
 
-fgsf_status fgsf_learner_evaluate(fgsf_learner *l) {
-    fgsf_status status = FGSF_OK;
-    for (int k = l->first; k < last_evaluated(l) && status == FGSF_OK; k++) {
-        status = evaluate(l, k, &l->batch, l->q[net_of(l, k)]);
+// Says that q holds what the networks of policies first .. last - 1 give now.
+static void note_versions(fgsf_learner *l, int first, int last) {
+    for (int k = first; k < last; k++) {
         l->q_version[net_of(l, k)] = fgsf_network_version(valuing_network(l, k));
     }
+}
+
+fgsf_status fgsf_learner_evaluate(fgsf_learner *l) {
+    fgsf_status status = FGSF_OK;
+    int last = last_evaluated(l), each = l->together ? last - l->first : 1;
+    for (int k = l->first; k < last && status == FGSF_OK; k += each) {
+        status = evaluate(l, k, each, &l->batch, &l->q[net_of(l, k)]);
+    }
+    note_versions(l, l->first, last);
     return status;
 }
 
 // Evaluates under the active task's reward where the prior is chosen at other states than s'.
 static fgsf_status evaluate_select(fgsf_learner *l, const float *states) {
-    fgsf_status status = FGSF_OK;
-    for (int k = l->first; k < last_evaluated(l) && status == FGSF_OK; k++) {
-        status =
-            fgsf_gpe_run(l->agent->gpe, valuing_network(l, k), fgsf_agent_rho(l->agent, l->task), 1,
-                         states, l->pairs, l->select_q[net_of(l, k)]);
-        l->flops += fgsf_gpe_flops(l->agent->gpe);
-    }
+    int count = last_evaluated(l) - l->first;
+    for (int i = 0; i < count; i++) l->valued[i] = valuing_network(l, l->first + i);
+    fgsf_status status =
+        fgsf_gpe_run_all(l->agent->gpe, l->valued, count, fgsf_agent_rho(l->agent, l->task), 0, 1,
+                         states, l->pairs, &l->select_q[net_of(l, l->first)]);
+    l->flops += fgsf_gpe_flops(l->agent->gpe);
     return status;
 }
 
@@ -168,17 +181,15 @@ fgsf_status fgsf_learner_choose_priors(fgsf_learner *l, fgsf_learned *out) {
 
 // --- next actions --------------------------------------------------------------------------------
 
-// Brings the values that the choice of a' needs up to date for the pairs of this update.
-static fgsf_status refresh(fgsf_learner *l, int k, bool whole, int count) {
-    if (is_fresh(l, k)) {
-        return FGSF_OK;
-    }
+// Brings the values of `policies` policies from k on up to date for the `count` pairs of this update,
+// which are the whole batch or not.
+static fgsf_status refresh(fgsf_learner *l, int k, int policies, bool whole, int count) {
     if (!whole) {
         fgsf_learner_collect_states(l, &l->update, l->used, count);
-        return evaluate(l, k, &l->update, l->update_q[net_of(l, k)]);
+        return evaluate(l, k, policies, &l->update, &l->update_q[net_of(l, k)]);
     }
-    l->q_version[net_of(l, k)] = fgsf_network_version(valuing_network(l, k));
-    return evaluate(l, k, &l->batch, l->q[net_of(l, k)]);
+    note_versions(l, k, k + policies);
+    return evaluate(l, k, policies, &l->batch, &l->q[net_of(l, k)]);
 }
 
 // Where the values of policy k at the j-th pair of this update stand: table, batch and pair in it.
@@ -297,12 +308,17 @@ static int choose_next_actions(fgsf_learner *l, int k, int count) {
 
 fgsf_status fgsf_learner_choose_actions(fgsf_learner *l, int k, int count, int *rows) {
     bool all = next_action_rule(l, k) == FGSF_NEXT_GPI && !acts_at_mean(l);
+    bool whole = count == l->pairs, together = l->together && !l->agent->shared;
+    int stale = 0, from = 0; // policies, as one stretch where they are evaluated together
     fgsf_status status = FGSF_OK;
     for (int m = l->first; m < l->first + l->scope && status == FGSF_OK; m++) {
-        if (l->agent->shared ? m == l->first : all || m == k) { // one network, or one each
-            status = refresh(l, m, count == l->pairs, count);
-        }
+        bool used = l->agent->shared ? m == l->first : all || m == k; // one network, or one each
+        if (!used || is_fresh(l, m)) continue;
+        from = stale == 0 ? m : from;
+        stale = m + 1 - from;
+        if (!together) status = refresh(l, m, 1, whole, count);
     }
+    if (together && stale > 0) status = refresh(l, from, stale, whole, count);
     if (status == FGSF_OK) {
         *rows = choose_next_actions(l, k, count);
     }

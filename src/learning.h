@@ -22,6 +22,7 @@ struct fgsf_agent {
     fgsf_gpe *gpe;
     float *input;  // (input): one encoded state and the task input behind it
     float *values; // (num_policies, actions)
+    float **q_of;  // (num_policies): where one evaluation writes them
     double *phi;   // (num_features), to score the members of a feature set
     double flops;  // of matrix products so far, acting
 };
@@ -74,6 +75,7 @@ struct fgsf_learner {
     fgsf_rng init_rng, explore_rng, replay_rng;
     int max_pairs, samples;
     bool averaging, all_rho;
+    bool together;    // policies are evaluated in one graph
     int task, policy; // being learned
     int first, scope; // policies that GPI compares
 
@@ -89,10 +91,11 @@ struct fgsf_learner {
     int64_t *head_steps;      // (policies): steps of each head of a shared network
     fgsf_stretch *stretches;  // what a step of a shared network moves
 
-    fgsf_choice *ties;   // (policies * A)
-    float *select;       // (pairs, input): where the prior is chosen, if not at s'
-    float *rho;          // scoring vectors handed to one evaluation
-    float **q;           // per network (num_states, rhos, A): values at s'
+    fgsf_choice *ties;           // (policies * A)
+    float *select;               // (pairs, input): where the prior is chosen, if not at s'
+    float *rho;                  // scoring vectors handed to one evaluation
+    const fgsf_network **valued; // (policies): networks handed to it
+    float **q;                   // per network (num_states, rhos, A): values at s'
     float **update_q;    // the same for the rows of one update, where the network has changed since
     float **select_q;    // per network (pairs, A): values at `select`
     uint64_t *q_version; // of the network that q was computed with
@@ -110,6 +113,9 @@ fgsf_status fgsf_learner_check_error(fgsf_learner *learner);
 
 // Writes y of a transition: phi for psi, the one-hot of its event for xi, the reward for q.
 void fgsf_learner_target(const fgsf_learner *learner, const fgsf_transition *t, float *y);
+
+// Whether the pairs of an update, of whatever policy, share the states of the batch.
+bool fgsf_learner_one_pass(const fgsf_learner *learner);
 
 // The steps of fgsf_learner_learn, in order. Samples the pairs to learn from; learner->pairs may be
 // none (learner_batch.c).

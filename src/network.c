@@ -11,6 +11,7 @@
 #include "program.h"
 #include "registry.h"
 #include "require.h"
+#include "resident.h"
 
 #define BLOCK 16        // floats; every parameter starts on a cache line
 #define LIMIT (1 << 20) // of every size
@@ -22,6 +23,7 @@ struct fgsf_network {
     ggml_backend_buffer_t buffer;
     float *data;
     uint64_t version;
+    fgsf_copy copy; // on a device that has memory of its own
 };
 
 // ---- Definitions --------------------------------------------------------------------------------
@@ -199,6 +201,7 @@ fgsf_status fgsf_network_create(const fgsf_network_shape *shape, fgsf_network **
 
 void fgsf_network_free(fgsf_network *net) {
     if (net) {
+        fgsf_copy_free(&net->copy);
         ggml_backend_buffer_free(net->buffer);
         free(net);
     }
@@ -265,12 +268,13 @@ void fgsf_network_init_head(fgsf_network *net, int head, enum fgsf_init init, fg
 
 // Copies head `from` of a network of the same shape to head `to` of `net`.
 static void copy_rows(fgsf_network *net, int to, const fgsf_network *source, int from) {
+    const float *other = fgsf_network_parameters(source);
     float *data = fgsf_network_edit(net);
     for (int i = fgsf_shape_head(&net->shape, &net->parameters); i < net->parameters.count; i++) {
         int rows;
         fgsf_parameter p = head_rows(net, i, &rows);
         size_t size = (size_t)rows * (size_t)p.columns;
-        memcpy(data + p.offset + (size_t)to * size, source->data + p.offset + (size_t)from * size,
+        memcpy(data + p.offset + (size_t)to * size, other + p.offset + (size_t)from * size,
                size * sizeof(float));
     }
 }
@@ -301,18 +305,45 @@ size_t fgsf_network_size(const fgsf_network *net) {
 
 const float *fgsf_network_parameters(const fgsf_network *net) {
     if (!net) return NULL;
+    if (net->copy.host_old)
+        fgsf_copy_fetch(fgsf_network_own_copy(net), &net->parameters, net->data);
     return net->data;
 }
 
 float *fgsf_network_edit(fgsf_network *net) {
     if (!net) return NULL;
+    fgsf_network_parameters(net);
+    net->copy.device_old = true;
     net->version++;
     return net->data;
+}
+
+fgsf_copy *fgsf_network_own_copy(const fgsf_network *net) {
+    return (fgsf_copy *)&net->copy; // where the numbers are is no part of what a network is
+}
+
+void fgsf_network_moved(fgsf_network *net) {
+    net->copy.host_old = true;
+    net->version++;
 }
 
 uint64_t fgsf_network_version(const fgsf_network *net) {
     if (!net) return 0;
     return net->version;
+}
+
+// Copies a network whose numbers only the device has, without bringing them to the host.
+static fgsf_status copy_on_device(fgsf_network *net, const fgsf_network *source) {
+    const fgsf_copy *to, *from = &source->copy;
+    net->copy.device_old = false; // all of it is overwritten
+    fgsf_status status = fgsf_network_copy(net, from->slab->device, &to);
+    if (status != FGSF_OK) return status;
+    size_t size = from->slab->stride;
+    struct ggml_tensor a = fgsf_flat_tensor(from->slab->buffer, fgsf_copy_data(from), size);
+    struct ggml_tensor b = fgsf_flat_tensor(to->slab->buffer, fgsf_copy_data(to), size);
+    ggml_backend_tensor_copy(&a, &b);
+    fgsf_network_moved(net);
+    return FGSF_OK;
 }
 
 fgsf_status fgsf_network_track(fgsf_network *net, const fgsf_network *source, float rate) {
@@ -321,13 +352,15 @@ fgsf_status fgsf_network_track(fgsf_network *net, const fgsf_network *source, fl
     if (status != FGSF_OK) {
         return status;
     }
+    if (rate == 1.0f && source->copy.host_old) return copy_on_device(net, source);
+    const float *from = fgsf_network_parameters(source);
     float *data = fgsf_network_edit(net);
     if (rate == 1.0f) { // exact, where the formula would round
-        memcpy(data, source->data, net->parameters.flat_size * sizeof(float));
+        memcpy(data, from, net->parameters.flat_size * sizeof(float));
         return FGSF_OK;
     }
     for (size_t i = 0; i < net->parameters.flat_size; i++) {
-        data[i] += rate * (source->data[i] - data[i]);
+        data[i] += rate * (from[i] - data[i]);
     }
     return FGSF_OK;
 }

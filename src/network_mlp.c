@@ -74,6 +74,7 @@ const fgsf_network_def fgsf_network_mlp = {
     .parameters = parameters,
     .forward = forward,
     .linear_head = true,
+    .stacks = true,
 };
 
 const fgsf_network_def fgsf_network_torso = {

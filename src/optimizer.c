@@ -1,8 +1,9 @@
 // Clip and step over a flat buffer. The loops are written so that the compiler vectorises them.
-#include "fgsf/optimizer.h"
+#include "update.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clones.h"
 #include "denormals.h"
@@ -12,7 +13,9 @@ struct fgsf_optimizer {
     fgsf_optimizer_params params;
     size_t size;
     int64_t steps;
-    float *moments[2]; // NULL for SGD
+    float *moments[2];    // NULL for SGD
+    fgsf_copy copies[2];  // of the moments, on a device that has memory of its own
+    fgsf_parameters list; // how they are laid out
 };
 
 fgsf_optimizer_params fgsf_optimizer_default_params(void) {
@@ -60,6 +63,7 @@ fgsf_status fgsf_optimizer_create(const fgsf_optimizer_params *params, const fgs
     }
     opt->params = *params;
     opt->size = fgsf_network_size(net);
+    opt->list = *fgsf_network_get_parameters(net);
     for (int i = 0; i < 2 && params->kind == FGSF_ADAM; i++) {
         opt->moments[i] = calloc(opt->size, sizeof(float));
         if (!opt->moments[i]) {
@@ -73,8 +77,10 @@ fgsf_status fgsf_optimizer_create(const fgsf_optimizer_params *params, const fgs
 
 void fgsf_optimizer_free(fgsf_optimizer *opt) {
     if (opt) {
-        free(opt->moments[0]);
-        free(opt->moments[1]);
+        for (int i = 0; i < 2; i++) {
+            fgsf_copy_free(&opt->copies[i]);
+            free(opt->moments[i]);
+        }
         free(opt);
     }
 }
@@ -107,7 +113,7 @@ FGSF_CLONES static void adam_step(fgsf_optimizer *opt, float *restrict theta,
     float c1 = (float)(1.0 - p->beta1), c2 = (float)(1.0 - p->beta2);
     float step = (float)(at->lr / (1.0 - pow(p->beta1, t)));
     float root = (float)(1.0 / sqrt(1.0 - pow(p->beta2, t)));
-    float *restrict m = opt->moments[0], *restrict v = opt->moments[1];
+    float *restrict m = fgsf_optimizer_moment(opt, 0), *restrict v = fgsf_optimizer_moment(opt, 1);
     for (size_t i = at->offset; i < at->offset + at->count; i++) {
         float gi = scale * g[i];
         m[i] = b1 * m[i] + c1 * gi;
@@ -122,6 +128,11 @@ FGSF_CLONES static void sgd_step(float *restrict theta, const float *restrict g,
     for (size_t i = at->offset; i < at->offset + at->count; i++) {
         theta[i] -= step * g[i];
     }
+}
+
+static double rate_of(const fgsf_optimizer_params *p, double lr, int64_t steps) {
+    bool robbins_monro = p->kind == FGSF_SGD_RM;
+    return robbins_monro ? lr * pow(p->rm_k0 / (p->rm_k0 + (double)(steps - 1)), p->rm_power) : lr;
 }
 
 static fgsf_status check_stretch(const fgsf_optimizer *opt, const fgsf_stretch *at) {
@@ -160,9 +171,7 @@ fgsf_status fgsf_optimizer_step_stretches(fgsf_optimizer *opt, fgsf_network *net
     for (int k = 0; k < count; k++) {
         fgsf_stretch at = stretches[k];
         at.steps = at.steps > 0 ? at.steps : opt->steps;
-        if (p->kind == FGSF_SGD_RM) {
-            at.lr *= pow(p->rm_k0 / (p->rm_k0 + (double)(at.steps - 1)), p->rm_power);
-        }
+        at.lr = rate_of(p, at.lr, at.steps);
         if (p->kind == FGSF_ADAM) {
             unsigned before = fgsf_denormals_flush();
             adam_step(opt, theta, gradient, scale, &at);
@@ -190,7 +199,46 @@ void fgsf_optimizer_set_steps(fgsf_optimizer *opt, int64_t steps) {
     if (opt && steps >= 0) opt->steps = steps;
 }
 
+// The caller may write, so the copy on a device counts as old afterwards.
 float *fgsf_optimizer_moment(fgsf_optimizer *opt, int which) {
-    if (!opt) return NULL;
-    return which == 0 || which == 1 ? opt->moments[which] : NULL;
+    if (!opt || which < 0 || which > 1) return NULL;
+    fgsf_copy_fetch(&opt->copies[which], &opt->list, opt->moments[which]);
+    opt->copies[which].device_old = true;
+    return opt->moments[which];
+}
+
+// ---- As part of a graph -------------------------------------------------------------------------
+
+const fgsf_optimizer_params *fgsf_optimizer_get_params(const fgsf_optimizer *opt) {
+    return &opt->params;
+}
+
+// ggml's Adam takes 1 - beta in single precision, where 1 - 0.999 is off by 1.3e-5. Moments are linear
+// in it, so the factors that correct their bias make up for it.
+void fgsf_optimizer_advance(fgsf_optimizer *opt, double lr, float numbers[FGSF_STEP_NUMBERS]) {
+    const fgsf_optimizer_params *p = &opt->params;
+    double t = (double)++opt->steps;
+    memset(numbers, 0, FGSF_STEP_NUMBERS * sizeof *numbers);
+    numbers[0] = (float)rate_of(p, lr, opt->steps);
+    if (p->kind != FGSF_ADAM) return;
+    float b1 = (float)p->beta1, b2 = (float)p->beta2;
+    numbers[1] = b1;
+    numbers[2] = b2;
+    numbers[3] = (float)p->eps;
+    numbers[5] = (float)((1.0 - p->beta1) / (double)(1.0f - b1) / (1.0 - pow(p->beta1, t)));
+    numbers[6] = (float)((1.0 - p->beta2) / (double)(1.0f - b2) / (1.0 - pow(p->beta2, t)));
+}
+
+fgsf_status fgsf_optimizer_copies(fgsf_optimizer *opt, fgsf_device *device,
+                                  const fgsf_copy *out[2]) {
+    fgsf_status status = FGSF_OK;
+    for (int i = 0; i < 2 && status == FGSF_OK; i++) {
+        out[i] = &opt->copies[i];
+        status = fgsf_copy_update(&opt->copies[i], device, &opt->list, opt->moments[i]);
+    }
+    return status;
+}
+
+void fgsf_optimizer_moved(fgsf_optimizer *opt) {
+    for (int i = 0; i < 2; i++) opt->copies[i].host_old = opt->copies[i].slab != NULL;
 }

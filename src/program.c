@@ -10,10 +10,11 @@
 #include "denormals.h"
 #include "ggml-blas.h"
 #include "ggml-cpu.h"
-
-#define CHECKED_ROWS 3 // of the forward pass that is checked; any number above one
 #include "memory.h"
 #include "require.h"
+#include "resident.h"
+
+#define CHECKED_ROWS 3 // of the forward pass that is checked; any number above one
 
 static void discard_log(enum ggml_log_level level, const char *text, void *userdata) {
     (void)level, (void)text, (void)userdata;
@@ -71,7 +72,8 @@ static ggml_backend_dev_t find_device(const char *name) {
 // Adds the backends that `name` stands for, the CPU last.
 static fgsf_status add_backends(fgsf_device *device, const char *name) {
     fgsf_status status = FGSF_OK;
-    bool plain = strcasecmp(name, "auto") == 0 || strcasecmp(name, "cpu") == 0;
+    bool plain = strcasecmp(name, "auto") == 0 || strcasecmp(name, "cpu") == 0 ||
+                 strcasecmp(name, "resident") == 0;
     bool only_blas = strcasecmp(name, "blas") == 0;
     if (!plain && !only_blas) {
         status = add_backend(device, find_device(name), name);
@@ -86,6 +88,21 @@ static fgsf_status add_backends(fgsf_device *device, const char *name) {
     return status;
 }
 
+static enum ggml_backend_dev_type type_of(const fgsf_device *device) {
+    return ggml_backend_dev_type(ggml_backend_get_device(device->backends[0]));
+}
+
+// Decides where networks live and how products run.
+static void choose_memory(fgsf_device *device, const char *name) {
+    enum ggml_backend_dev_type type = type_of(device);
+    device->lower = strcasecmp(name, "auto") == 0;
+    device->poor = strcasecmp(name, "resident") == 0;
+    device->resident = device->poor || (type != GGML_BACKEND_DEVICE_TYPE_CPU &&
+                                        type != GGML_BACKEND_DEVICE_TYPE_ACCEL);
+    device->memory = device->resident ? ggml_backend_get_default_buffer_type(device->backends[0])
+                                      : ggml_backend_cpu_buffer_type();
+}
+
 static void describe(fgsf_device *device) {
     size_t used = 0;
     for (int i = 0; i < device->num_backends; i++) {
@@ -96,6 +113,8 @@ static void describe(fgsf_device *device) {
     if (device->lower) {
         snprintf(device->description + used, sizeof device->description - used,
                  " with FGSF's products");
+    } else if (device->poor) {
+        snprintf(device->description + used, sizeof device->description - used, " as a device");
     }
 }
 
@@ -129,6 +148,7 @@ fgsf_status fgsf_device_open(const char *name, fgsf_device **out) {
     if (!device) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for device '%s'", name);
     }
+    device->users = 1;
     status = add_backends(device, name);
     if (status != FGSF_OK) {
         fgsf_device_free(device);
@@ -138,15 +158,15 @@ fgsf_status fgsf_device_open(const char *name, fgsf_device **out) {
     device->threads = ggml_threadpool_new(&one);
     ggml_backend_t cpu = device->backends[device->num_backends - 1];
     ggml_backend_cpu_set_threadpool(cpu, device->threads);
-    device->lower = strcasecmp(name, "auto") == 0;
+    choose_memory(device, name);
     describe(device);
     *out = device;
     return FGSF_OK;
 }
 
 void fgsf_device_free(fgsf_device *device) {
-    if (!device) {
-        return;
+    if (!device || atomic_fetch_sub(&device->users, 1) > 1) {
+        return; // networks have copies on it
     }
     for (int i = 0; i < device->num_backends; i++) {
         ggml_backend_free(device->backends[i]);
@@ -185,6 +205,10 @@ const char *fgsf_device_description(const fgsf_device *device) {
     return device->description;
 }
 
+fgsf_device_counts fgsf_device_get_counts(const fgsf_device *device) {
+    return device ? device->counts : (fgsf_device_counts){0};
+}
+
 const char *fgsf_device_fallbacks(const fgsf_device *device) {
     if (!device) return NULL;
     return device->fallbacks;
@@ -195,10 +219,11 @@ fgsf_status fgsf_device_list(int i, char *name, size_t name_size, char *about, s
     static const char *const fixed[][2] = {
         {"auto", "CPU, matrix products by FGSF's kernels inside the graph (the default)"},
         {"cpu", "ggml's CPU backend alone"},
+        {"resident", "the same, with networks in memory of their own, as on a GPU: to test that"},
         {"blas", "ggml's scheduler over BLAS and CPU"},
     };
     fgsf_silence_ggml(); // before its registry opens every backend
-    int num_fixed = find_device("BLAS") ? 3 : 2;
+    int num_fixed = find_device("BLAS") ? 4 : 3;
     if (i >= 0 && i < num_fixed) {
         snprintf(name, name_size, "%s", fixed[i][0]);
         snprintf(about, about_size, "%s", fixed[i][1]);
@@ -220,8 +245,12 @@ fgsf_status fgsf_device_list(int i, char *name, size_t name_size, char *about, s
     return fgsf_fail(FGSF_ERR_INVALID, "device %d does not exist", i);
 }
 
+bool fgsf_device_shares(const fgsf_device *device) {
+    return device->num_backends == 1 || device->resident;
+}
+
 int fgsf_bucket(const fgsf_device *device, int rows) {
-    int step = 1, sizes = device->num_backends > 1 ? 8 : 32;
+    int step = 1, sizes = fgsf_device_shares(device) ? 32 : 8;
     while (step * sizes < rows) {
         step *= 2;
     }
@@ -230,6 +259,11 @@ int fgsf_bucket(const fgsf_device *device, int rows) {
 
 int fgsf_distinct_rows(const float *rows, int count, int group, size_t width, float *out,
                        int32_t *index) {
+    if (group == 1) { // each is alone
+        memcpy(out, rows, (size_t)count * width * sizeof(float));
+        for (int i = 0; i < count; i++) index[i] = i;
+        return count;
+    }
     int used = 0, first = 0; // of the group
     for (int i = 0; i < count; i++) {
         const float *row = rows + (size_t)i * width;
@@ -250,7 +284,9 @@ fgsf_status fgsf_program_begin(fgsf_program *program, fgsf_program_size size, bo
     int nodes = size.nodes > 0 ? size.nodes : FGSF_GRAPH_ROOM;
     size_t tensors = size.bytes > 0 ? size.bytes : 2 * (size_t)nodes * ggml_tensor_overhead();
     struct ggml_init_params params = {
-        .mem_size = tensors + ggml_graph_overhead_custom((size_t)nodes, with_gradients),
+        .mem_size =
+            tensors + ggml_graph_overhead_custom((size_t)nodes, with_gradients) +
+            ggml_graph_overhead_custom((size_t)nodes, false), // lower_device.c makes another
         .no_alloc = true,
     };
     *program = (fgsf_program){0};
@@ -271,6 +307,12 @@ fgsf_program_size fgsf_program_measure(const fgsf_program *program) {
         nodes += t->op == GGML_OP_MUL_MAT || t->op == GGML_OP_OUT_PROD ? 2 : 1;
     }
     return (fgsf_program_size){nodes, (size_t)nodes * ggml_tensor_overhead()};
+}
+
+void fgsf_program_enlarge(fgsf_program_size *size) {
+    const int more = 2 * FGSF_MAX_PARAMETERS;
+    size->nodes += more;
+    size->bytes += (size_t)more * ggml_tensor_overhead();
 }
 
 // Whether `name` stands in the comma-separated list; MUL does not stand in "MUL_MAT".
@@ -295,42 +337,73 @@ static void note_fallback(fgsf_device *device, const struct ggml_tensor *node) {
     }
 }
 
+bool fgsf_computes(const struct ggml_tensor *node) {
+    return node->op != GGML_OP_NONE && node->op != GGML_OP_VIEW && node->op != GGML_OP_RESHAPE &&
+           node->op != GGML_OP_PERMUTE && node->op != GGML_OP_TRANSPOSE;
+}
+
+bool fgsf_device_runs(const fgsf_device *device, const struct ggml_tensor *node) {
+    bool lacking = node->op == GGML_OP_OUT_PROD || node->op == GGML_OP_GET_ROWS_BACK ||
+                   node->op == GGML_OP_REPEAT_BACK;
+    return !(device->poor && lacking) && ggml_backend_supports_op(device->backends[0], node);
+}
+
+// Whether a tensor of a scheduled graph is in the device's memory.
+static bool on_device(const fgsf_device *device, const struct ggml_tensor *t) {
+    t = t->view_src ? t->view_src : t;
+    if (t->buffer) return ggml_backend_buffer_get_type(t->buffer) == device->memory;
+    return fgsf_device_runs(device, t);
+}
+
+// Adds up what the scheduler copies between the two memories in a run: each tensor once.
+static void count_moves(fgsf_program *program, const fgsf_device *device) {
+    for (int i = 0; i < ggml_graph_n_nodes(program->graph); i++) {
+        const struct ggml_tensor *node = ggml_graph_node(program->graph, i);
+        bool there = fgsf_device_runs(device, node);
+        for (int s = 0; s < GGML_MAX_SRC && fgsf_computes(node); s++) {
+            const struct ggml_tensor *t = node->src[s];
+            bool counted = !t || on_device(device, t) == there;
+            for (int k = 0; k < i && !counted; k++) {
+                const struct ggml_tensor *earlier = ggml_graph_node(program->graph, k);
+                for (int j = 0; j < GGML_MAX_SRC && fgsf_computes(earlier); j++) {
+                    counted = counted ||
+                              (earlier->src[j] == t && fgsf_device_runs(device, earlier) == there);
+                }
+            }
+            if (!counted) program->moved[there ? 0 : 1] += ggml_nbytes(t);
+        }
+    }
+}
+
 static fgsf_status schedule(fgsf_program *program, fgsf_device *device) {
     program->sched = ggml_backend_sched_new(device->backends, NULL, device->num_backends,
                                             (size_t)ggml_graph_size(program->graph), false, false);
     if (!program->sched) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a scheduler");
     }
-    enum ggml_backend_dev_type first =
-        ggml_backend_dev_type(ggml_backend_get_device(device->backends[0]));
-    bool accelerator =
-        first != GGML_BACKEND_DEVICE_TYPE_CPU && first != GGML_BACKEND_DEVICE_TYPE_ACCEL;
     for (int i = 0; i < ggml_graph_n_nodes(program->graph); i++) {
         struct ggml_tensor *node = ggml_graph_node(program->graph, i);
-        int b = 0;
-        while (b < device->num_backends - 1 &&
+        int b = fgsf_device_runs(device, node) ? 0 : 1;
+        while (b < device->num_backends - 1 && b > 0 &&
                !ggml_backend_supports_op(device->backends[b], node)) {
             b++;
         }
-        // Parameters are nodes too, of no operation. They stay in host memory: a device that took
-        // them as its own would get no copy of them.
-        bool is_view = node->op == GGML_OP_VIEW || node->op == GGML_OP_RESHAPE ||
-                       node->op == GGML_OP_PERMUTE || node->op == GGML_OP_TRANSPOSE;
-        if (!is_view && node->op != GGML_OP_NONE) {
+        // Parameters are nodes too, of no operation. They stay where they are.
+        if (fgsf_computes(node)) {
             ggml_backend_sched_set_tensor_backend(program->sched, node, device->backends[b]);
-            if (b > 0 && accelerator) {
+            if (b > 0 && device->resident) {
                 note_fallback(device, node);
             }
         }
     }
+    if (device->resident) count_moves(program, device);
     if (!ggml_backend_sched_alloc_graph(program->sched, program->graph)) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a graph on %s", device->description);
     }
     return FGSF_OK;
 }
 
-// Counts the matrix products of a graph and their multiplications and additions.
-static int count_products(struct ggml_cgraph *graph, double *flops) {
+int fgsf_count_products(struct ggml_cgraph *graph, double *flops) {
     int count = 0;
     *flops = 0.0;
     for (int i = 0; i < ggml_graph_n_nodes(graph); i++) {
@@ -361,7 +434,9 @@ static fgsf_status find_leaf_views(fgsf_program *program) {
 
 fgsf_status fgsf_program_finish(fgsf_program *program, fgsf_device *device,
                                 ggml_gallocr_t scratch) {
-    device->products += count_products(program->graph, &program->flops);
+    if (!device->resident) { // else lower_device.c has, before it made products of other things
+        device->products += fgsf_count_products(program->graph, &program->flops);
+    }
     fgsf_status status = fgsf_memory_check(0, "a graph"); // what it computes ggml reports itself
     if (status == FGSF_OK) {
         status = find_leaf_views(program);
@@ -369,13 +444,18 @@ fgsf_status fgsf_program_finish(fgsf_program *program, fgsf_device *device,
     if (status != FGSF_OK) {
         return status;
     }
-    if (device->num_backends > 1) {
+    for (int i = 0; i < ggml_graph_n_nodes(program->graph); i++) {
+        const struct ggml_tensor *node = ggml_graph_node(program->graph, i);
+        program->nodes += fgsf_computes(node);
+        if (device->poor && !fgsf_device_runs(device, node)) note_fallback(device, node);
+    }
+    if (device->num_backends > 1 && !program->whole) {
         return schedule(program, device);
     }
     if (device->lower) {
         fgsf_lower(program->ctx, program->graph, device);
         double left;
-        device->products_left += count_products(program->graph, &left);
+        device->products_left += fgsf_count_products(program->graph, &left);
     }
     if (!ggml_gallocr_alloc_graph(scratch, program->graph)) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a graph on %s", device->description);
@@ -387,7 +467,12 @@ fgsf_status fgsf_program_run(fgsf_program *program, fgsf_device *device) {
     for (int i = 0; i < program->num_views; i++) {
         struct ggml_tensor *view = program->views[i];
         view->data = (char *)view->view_src->data + view->view_offs;
+        view->buffer = view->view_src->buffer;
     }
+    device->counts.graphs++;
+    device->counts.nodes += (uint64_t)program->nodes;
+    device->counts.bytes_up += program->moved[0];
+    device->counts.bytes_down += program->moved[1];
     unsigned before = fgsf_denormals_flush();
     enum ggml_status status = program->sched
                                   ? ggml_backend_sched_graph_compute(program->sched, program->graph)
@@ -423,16 +508,26 @@ fgsf_leaves fgsf_leaves_create(struct ggml_context *ctx, const fgsf_network *net
             ggml_set_param(leaves.tensors[i]);
         }
     }
-    fgsf_leaves_bind(&leaves, net);
     return leaves;
 }
 
-void fgsf_leaves_bind(fgsf_leaves *leaves, const fgsf_network *net) {
-    float *data = (float *)fgsf_network_parameters(net); // ggml has no const tensors; only read
-    ggml_backend_buffer_t buffer = fgsf_network_buffer(net);
-    for (int i = 0; i < leaves->count; i++) {
-        fgsf_tensor_place(leaves->tensors[i], buffer, data + leaves->offsets[i]);
+fgsf_status fgsf_leaves_bind(fgsf_leaves *leaves, const fgsf_network *net, fgsf_device *device) {
+    if (!device->resident) {
+        float *data = (float *)fgsf_network_parameters(net); // ggml has no const tensors; only read
+        ggml_backend_buffer_t buffer = fgsf_network_buffer(net);
+        for (int i = 0; i < leaves->count; i++) {
+            fgsf_tensor_place(leaves->tensors[i], buffer, data + leaves->offsets[i]);
+        }
+        return FGSF_OK;
     }
+    const fgsf_copy *copy;
+    const fgsf_parameters *list = fgsf_network_get_parameters(net);
+    fgsf_status status = fgsf_network_copy(net, device, &copy);
+    for (int i = 0; i < leaves->count && status == FGSF_OK; i++) {
+        fgsf_tensor_place(leaves->tensors[i], copy->slab->buffer,
+                          fgsf_copy_data(copy) + fgsf_copy_offset(device, list, i));
+    }
+    return status;
 }
 
 // ---- What can be differentiated -----------------------------------------------------------------

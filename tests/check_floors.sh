@@ -4,10 +4,10 @@
 # files and folders of the disk below the study floor.
 set -euo pipefail
 
-tensor='export status version rng device network bellman gpe gpi optimizer product program lower
+tensor='export status version rng device network bellman gpe gpi optimizer product program lower lower_device resident update bellman_graph
     registry denormals clones memory require pool product_tiles network_mlp device_check number'
 learning='replay reward feature_set agent learner learning walk replay_index learner_batch
-    learner_choose learner_error learner_walk'
+    learner_choose learner_create learner_error learner_walk'
 study='key env envs config trainer evaluate archive run stats config_table config_value config_check
     config_json checkpoint diagnose archive_check io run_csv run_summary run_internal trainer_internal
     trainer_samples'

@@ -3,14 +3,15 @@
 #define FGSF_SUPPORT_DEVICES_H
 
 #ifdef FGSF_HAVE_CBLAS
-#define NUM_DEVICES 3
+#define NUM_DEVICES 4
 #else
-#define NUM_DEVICES 2
+#define NUM_DEVICES 3
 #endif
 
 static const char *const device_names[NUM_DEVICES] = {
     "auto",
     "cpu",
+    "resident",
 #ifdef FGSF_HAVE_CBLAS
     "blas",
 #endif

@@ -34,7 +34,8 @@ TEST opens_what_it_lists(void) {
         ASSERT_STR_EQ("", fgsf_device_fallbacks(device));
         fgsf_device_free(device);
     }
-    static const char *const odd[][2] = {{"AUTO", "auto"}, {"Cpu", "cpu"}, {"BLAS", "blas"}};
+    static const char *const odd[][2] = {
+        {"AUTO", "auto"}, {"Cpu", "cpu"}, {"Resident", "resident"}, {"BLAS", "blas"}};
     for (int i = 0; i < NUM_DEVICES; i++) { // case does not matter
         fgsf_device *one = NULL, *two = NULL;
         ASSERT_OK(fgsf_device_open(odd[i][0], &one));

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "say.h"
@@ -22,12 +23,34 @@
 
 struct fgsf_bench {
     fgsf_trainer *trainer;
-    double *ms; // of every timed step
+    double *ms, *wall; // of every timed step
     int count, capacity;
     double *gflops, *sgemm, *efficiency; // of every chunk
     int chunks;
     fgsf_progress start;
+    fgsf_device_counts counted; // at the start
+    double least;
 };
+
+static double wall_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static fgsf_device_counts count(const fgsf_bench *bench) {
+    return fgsf_device_get_counts(fgsf_agent_device(fgsf_trainer_agent(bench->trainer)));
+}
+
+// What no implementation can do without: a batch (s, s', y, a, a', discount) up, and the values of every
+// policy at every s' under the active task down.
+static double least_bytes(const fgsf_bench *bench, const fgsf_config *cfg) {
+    const fgsf_agent *agent = fgsf_trainer_agent(bench->trainer);
+    const fgsf_network_shape *shape = fgsf_agent_shape(agent);
+    double batch = (double)cfg->learner.batch_size, policies = fgsf_agent_num_policies(agent);
+    return sizeof(float) * batch *
+           (2.0 * shape->input + shape->features + 3.0 + policies * shape->actions);
+}
 
 double fgsf_bench_sgemm(void) {
     static float a[SGEMM_ROWS * SGEMM_INNER], b[SGEMM_INNER * SGEMM_COLUMNS];
@@ -64,7 +87,11 @@ static fgsf_status prepare(fgsf_bench *bench, const fgsf_config *cfg,
     for (int i = 0; i < setup->warmup && status == FGSF_OK; i++) {
         status = fgsf_trainer_step(bench->trainer);
     }
-    if (status == FGSF_OK) bench->start = fgsf_trainer_progress(bench->trainer);
+    if (status == FGSF_OK) {
+        bench->start = fgsf_trainer_progress(bench->trainer);
+        bench->counted = count(bench);
+        bench->least = least_bytes(bench, &own);
+    }
     return status;
 }
 
@@ -72,7 +99,7 @@ bool fgsf_bench_open(const fgsf_config *cfg, const fgsf_bench_setup *setup, fgsf
     openblas_set_num_threads(1);
     fgsf_bench *bench = calloc(1, sizeof *bench);
     size_t steps = (size_t)setup->steps;
-    double *times = calloc(4 * steps, sizeof *times);
+    double *times = calloc(5 * steps, sizeof *times);
     if (!bench || !times) {
         free(bench);
         free(times);
@@ -82,7 +109,8 @@ bool fgsf_bench_open(const fgsf_config *cfg, const fgsf_bench_setup *setup, fgsf
                           .ms = times,
                           .gflops = times + steps,
                           .sgemm = times + 2 * steps,
-                          .efficiency = times + 3 * steps};
+                          .efficiency = times + 3 * steps,
+                          .wall = times + 4 * steps};
     *out = bench;
     if (prepare(bench, cfg, setup) == FGSF_OK) return true;
     fgsf_bench_free(bench);
@@ -104,9 +132,10 @@ fgsf_trainer *fgsf_bench_trainer(const fgsf_bench *bench) {
 bool fgsf_bench_run(fgsf_bench *bench, int steps) {
     double flops = fgsf_trainer_progress(bench->trainer).flops, seconds = 0.0;
     for (int i = 0; i < steps && bench->count < bench->capacity; i++) {
-        double start = fgsf_bench_cpu_seconds();
+        double start = fgsf_bench_cpu_seconds(), wall = wall_seconds();
         if (fgsf_trainer_step(bench->trainer) != FGSF_OK) return false;
         double taken = fgsf_bench_cpu_seconds() - start;
+        bench->wall[bench->count] = 1e3 * (wall_seconds() - wall);
         bench->ms[bench->count++] = 1e3 * taken;
         seconds += taken;
     }
@@ -120,6 +149,7 @@ bool fgsf_bench_run(fgsf_bench *bench, int steps) {
 
 fgsf_bench_figures fgsf_bench_get(const fgsf_bench *bench) {
     fgsf_progress now = fgsf_trainer_progress(bench->trainer);
+    fgsf_device_counts counts = count(bench), before = bench->counted;
     double sum = 0.0, steps = (double)bench->count;
     for (int i = 0; i < bench->count; i++) sum += bench->ms[i];
     return (fgsf_bench_figures){
@@ -133,6 +163,12 @@ fgsf_bench_figures fgsf_bench_get(const fgsf_bench *bench) {
         .sgemm_gflops = fgsf_bench_quantile(bench->sgemm, bench->chunks, 0.5),
         .efficiency = fgsf_bench_quantile(bench->efficiency, bench->chunks, 0.5),
         .rss_mb = fgsf_bench_rss_mb(),
+        .wall_ms = fgsf_bench_quantile(bench->wall, bench->count, 0.5),
+        .graphs = (double)(counts.graphs - before.graphs) / steps,
+        .nodes = (double)(counts.nodes - before.nodes) / steps,
+        .up = (double)(counts.bytes_up - before.bytes_up) / steps,
+        .down = (double)(counts.bytes_down - before.bytes_down) / steps,
+        .least = bench->least,
     };
 }
 

@@ -35,6 +35,10 @@ typedef struct fgsf_bench_figures {
     double efficiency;     // gflops / sgemm_gflops of the same chunk
     double rss_mb;         // largest resident set of the process so far
     double low_ms;         // 10th percentile: steps that other programs disturbed least
+    double wall_ms;        // median, of the wall clock
+    double graphs, nodes;  // computed per step
+    double up, down;       // bytes per step between the host and a device
+    double least;          // bytes of one batch and of the values that a step compares
 } fgsf_bench_figures;
 
 typedef struct fgsf_bench fgsf_bench;

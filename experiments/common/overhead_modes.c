@@ -37,6 +37,9 @@ bool fgsf_overhead_configure(const fgsf_overhead_options *o, const char *method,
         cfg->learner.batch_size = o->batch;
         cfg->env.num_tasks = o->tasks;
     }
+    char device[128];
+    snprintf(device, sizeof device, "device.name=%s", o->device);
+    if (status == FGSF_OK && *o->device) status = set_keys(cfg, device);
     for (int i = 0; i < o->num_sets && status == FGSF_OK; i++) status = set_keys(cfg, o->sets[i]);
     if (status == FGSF_OK) status = fgsf_config_validate(cfg);
     return status == FGSF_OK || fgsf_overhead_fail();
@@ -107,6 +110,19 @@ static const fgsf_overhead_column FIGURES[] = {
     {"eff.", "efficiency", 6, 3},          {"RSS MB", "rss_mb", 8, 1},
 };
 
+// What a device does, counted; times are those of the wall clock.
+static const fgsf_overhead_column COUNTS[] = {
+    {"method", "method", 21, 0},
+    {"wall ms", "wall_ms", 9, 3},
+    {"updates", "updates_per_step", 8, 2},
+    {"graphs", "graphs_per_step", 8, 2},
+    {"nodes", "nodes_per_step", 8, 1},
+    {"KB up", "kb_up", 9, 1},
+    {"KB down", "kb_down", 9, 1},
+    {"least KB", "kb_least", 9, 1},
+    {"ratio", "ratio", 6, 2},
+};
+
 // Measures a method, with the setting of --versus as well when `versus`.
 static bool measure_method(const fgsf_overhead_options *o, const fgsf_overhead_table *t,
                            const char *method, bool versus) {
@@ -121,16 +137,23 @@ static bool measure_method(const fgsf_overhead_options *o, const fgsf_overhead_t
         !fgsf_bench_fork(1, fgsf_bench_measure, &task, &f, sizeof f)) {
         return false;
     }
+    const double counts[] = {
+        f.wall_ms,  f.updates_per_step, f.graphs,      f.nodes,
+        f.up / 1e3, f.down / 1e3,       f.least / 1e3, (f.up + f.down) / f.least};
     const double values[] = {f.mean_ms,          f.median_ms,      f.p99_ms,
                              f.updates_per_step, f.gflop_per_step, f.gflops,
                              f.sgemm_gflops,     f.efficiency,     f.rss_mb};
-    fgsf_overhead_row(o, t, name, values);
+    fgsf_overhead_row(o, t, name, *o->device ? counts : values);
     return true;
 }
 
 int fgsf_overhead_methods(const fgsf_overhead_options *o) {
     fgsf_overhead_table t = {FIGURES, COUNT(FIGURES), NULL, NULL};
-    if (o->table) {
+    if (*o->device) t = (fgsf_overhead_table){COUNTS, COUNT(COUNTS), NULL, NULL};
+    if (*o->device && o->table) {
+        printf("batch %ld, %ld tasks, preset %s, device %s, counted per step\n", o->batch, o->tasks,
+               o->preset, o->device);
+    } else if (o->table) {
         printf("batch %ld, %ld tasks, preset %s, one thread, OpenBLAS kernels: %s\n", o->batch,
                o->tasks, o->preset, fgsf_driver_blas_kernel());
     }

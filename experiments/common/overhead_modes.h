@@ -13,6 +13,7 @@
 
 typedef struct fgsf_overhead_options {
     const char *preset;
+    const char *device;     // "" for the configuration's; else what it does is counted
     const char *peer_style; // of --peer: plain or best
     const char *methods[FGSF_OVERHEAD_MAX_METHODS];
     int num_methods;

@@ -91,6 +91,9 @@ struct fgsf_network_def {
     bool linear_head;
     // One network serves all policies, with a head each. Needs linear_head.
     bool shared;
+    // `forward` also works with a third dimension: parameters and input of several networks side by
+    // side, one in each slice. Devices other than the CPU then evaluate all policies at once.
+    bool stacks;
 };
 
 // The definitions of the library: a multi-layer perceptron, and the same with one body for all
