@@ -81,7 +81,7 @@ static void lay_out(const fgsf_bellman *bellman, fgsf_bellman_program *bp) {
     size_t pairs = (size_t)bp->pairs, next = pairs * (size_t)p->samples;
     size_t features = (size_t)p->shape.features, actions = (size_t)fgsf_shape_actions(&p->shape);
     size_t states = (size_t)bp->states * (size_t)(1 + bp->spread);
-    bool parts = !fgsf_device_scatters(bellman->device);
+    bool parts = !fgsf_device_scatters(bellman->device, (int64_t)(states * actions));
     bool rows = parts && !bp->own_rows && bellman->identity;
     parts = rows || (parts && bp->own_rows);
     struct {
@@ -127,7 +127,7 @@ static ggml_backend_buffer_t cleared(ggml_backend_buffer_type_t type, size_t flo
 
 // The matrix that picks out rows, on a device that has to add rows up by products.
 static fgsf_status create_identity(fgsf_bellman *bellman, int rows) {
-    bool wanted = !fgsf_device_scatters(bellman->device) && rows <= MAX_IDENTITY;
+    bool wanted = rows > 0 && rows <= MAX_IDENTITY && !fgsf_device_scatters(bellman->device, rows);
     float *host = wanted ? calloc((size_t)rows * (size_t)rows, sizeof *host) : NULL;
     if (!wanted) return FGSF_OK;
     if (host) bellman->identity = cleared(bellman->device->memory, (size_t)rows * (size_t)rows);

@@ -96,13 +96,14 @@ fgsf_status fgsf_lower_device(fgsf_program *program, const fgsf_device *device,
     return FGSF_OK;
 }
 
-bool fgsf_device_scatters(const fgsf_device *device) {
+bool fgsf_device_scatters(const fgsf_device *device, int64_t rows) {
     struct ggml_init_params room = {.mem_size = 8 * ggml_tensor_overhead(), .no_alloc = true};
     struct ggml_context *ctx = device->resident ? ggml_init(room) : NULL;
     if (!ctx) return true;
-    struct ggml_tensor *rows = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 4, 4);
+    struct ggml_tensor *some = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 4, 4);
+    struct ggml_tensor *all = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 4, rows);
     struct ggml_tensor *index = ggml_new_tensor_1d(ctx, GGML_TYPE_I32, 4);
-    bool runs = fgsf_device_runs(device, ggml_get_rows_back(ctx, rows, index, rows));
+    bool runs = fgsf_device_runs(device, ggml_get_rows_back(ctx, some, index, all));
     ggml_free(ctx);
     return runs;
 }

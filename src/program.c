@@ -345,7 +345,9 @@ bool fgsf_computes(const struct ggml_tensor *node) {
 bool fgsf_device_runs(const fgsf_device *device, const struct ggml_tensor *node) {
     bool lacking = node->op == GGML_OP_OUT_PROD || node->op == GGML_OP_GET_ROWS_BACK ||
                    node->op == GGML_OP_REPEAT_BACK;
-    return !(device->poor && lacking) && ggml_backend_supports_op(device->backends[0], node);
+    bool high = node->op == GGML_OP_GET_ROWS_BACK && node->ne[1] > FGSF_MAX_SCATTER;
+    return !(device->poor && lacking) && !(device->resident && high) &&
+           ggml_backend_supports_op(device->backends[0], node);
 }
 
 // Whether a tensor of a scheduled graph is in the device's memory.

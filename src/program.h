@@ -96,8 +96,10 @@ int fgsf_count_products(struct ggml_cgraph *graph, double *flops);
 fgsf_status fgsf_lower_device(fgsf_program *program, const fgsf_device *device,
                               const fgsf_scatter *scatter);
 
-// Whether the device has GET_ROWS_BACK, so that fgsf_scatter is not needed.
-bool fgsf_device_scatters(const fgsf_device *device);
+#define FGSF_MAX_SCATTER 65535 // rows that CUDA's GET_ROWS_BACK can fill: its grid is no higher
+
+// Whether the device has GET_ROWS_BACK for so many rows, so that fgsf_scatter is not needed.
+bool fgsf_device_scatters(const fgsf_device *device, int64_t rows);
 
 // Whether graphs of one owner share their memory on the device: not where ggml's scheduler has them.
 bool fgsf_device_shares(const fgsf_device *device);
