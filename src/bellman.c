@@ -148,14 +148,17 @@ static fgsf_status allocate_inputs(fgsf_bellman *bellman) {
     const fgsf_bellman_params *p = &bellman->params;
     int pairs = fgsf_bucket(bellman->device, p->max_pairs);
     fgsf_bellman_program largest = {.pairs = pairs, .states = pairs, .spread = p->samples};
+    size_t floats = 0; // for pairs with rows of their own or not, which need different masks
     fgsf_status status = create_identity(
         bellman, p->samples > 1 || p->max_states > 0 ? pairs * (1 + p->samples) : 0);
     if (status != FGSF_OK) return status;
-    lay_out(bellman, &largest);
-    bellman->buffer = cleared(ggml_backend_cpu_buffer_type(), largest.in.all);
-    if (bellman->device->resident) {
-        bellman->there = cleared(bellman->device->memory, largest.in.all);
+    for (int own = 0; own < 2; own++) {
+        largest.own_rows = own == 1;
+        lay_out(bellman, &largest);
+        floats = largest.in.all > floats ? largest.in.all : floats;
     }
+    bellman->buffer = cleared(ggml_backend_cpu_buffer_type(), floats);
+    if (bellman->device->resident) bellman->there = cleared(bellman->device->memory, floats);
     bellman->row = calloc((size_t)pairs * (size_t)p->samples, sizeof *bellman->row);
     if (!bellman->buffer || !bellman->row || (bellman->device->resident && !bellman->there)) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a batch of %d pairs", p->max_pairs);
