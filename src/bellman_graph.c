@@ -190,6 +190,10 @@ static void create_input_leaves(build *b) {
         .pick_next = leaf(b, GGML_TYPE_I32, next, 1, in->pick_next),
         .pick_all = leaf(b, GGML_TYPE_I32, pairs + next, 1, in->pick),
     };
+    size_t block = fgsf_device_block(b->bellman->device);
+    if (b->bellman->device->resident && (size_t)(states * input) % block != 0) {
+        b->in.s_next = ggml_cont(b->ctx, b->in.s_next); // products want their operands aligned
+    }
 }
 
 // sum_b weight_b <u_b, v_b>.
