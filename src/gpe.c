@@ -99,8 +99,9 @@ static fgsf_status build_program(fgsf_gpe *gpe, int rows, int outputs, forward_p
     return fgsf_program_finish(&fp->program, gpe->device, gpe->scratch);
 }
 
+// From the last one on: acting, on one state, is asked for most, and its graph is made last.
 static forward_program *look_up(fgsf_gpe *gpe, int rows, int outputs, int count) {
-    for (int i = 0; i < gpe->num_programs; i++) {
+    for (int i = gpe->num_programs - 1; i >= 0; i--) {
         forward_program *fp = &gpe->programs[i];
         if (fp->rows == rows && fp->outputs == outputs && fp->count == count) {
             return fp;

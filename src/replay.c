@@ -174,7 +174,7 @@ int64_t fgsf_replay_last(const fgsf_replay *replay) {
 }
 
 fgsf_transition fgsf_replay_at(const fgsf_replay *r, int64_t slot) {
-    if (!r || slot < 0 || slot >= fgsf_replay_count(r)) return (fgsf_transition){0};
+    if (!r || slot < 0 || slot >= r->count) return (fgsf_transition){0};
     size_t i = (size_t)slot;
     size_t states = (size_t)r->params.state_size, features = (size_t)r->params.num_features;
     return (fgsf_transition){.s = r->s + i * states,

@@ -22,9 +22,7 @@ fgsf_rng fgsf_rng_make(uint64_t seed, uint64_t stream) {
     return rng;
 }
 
-uint64_t fgsf_rng_bits(fgsf_rng *rng) {
-    if (!rng) return 0;
-    uint64_t *s = rng->s;
+static inline uint64_t next(uint64_t *s) {
     uint64_t result = rotate_left(s[1] * 5, 7) * 9;
     uint64_t t = s[1] << 17;
     s[2] ^= s[0];
@@ -36,6 +34,10 @@ uint64_t fgsf_rng_bits(fgsf_rng *rng) {
     return result;
 }
 
+uint64_t fgsf_rng_bits(fgsf_rng *rng) {
+    return rng ? next(rng->s) : 0;
+}
+
 double fgsf_rng_uniform(fgsf_rng *rng) {
     return (double)(fgsf_rng_bits(rng) >> 11) * 0x1p-53;
 }
@@ -45,7 +47,7 @@ uint64_t fgsf_rng_below(fgsf_rng *rng, uint64_t n) {
     uint64_t threshold = -n % n; // the 2^64 mod n lowest values would be drawn once too often
     uint64_t x;
     do {
-        x = fgsf_rng_bits(rng);
+        x = next(rng->s);
     } while (x < threshold);
     return x % n;
 }

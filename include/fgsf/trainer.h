@@ -49,7 +49,8 @@ typedef struct fgsf_progress {
 FGSF_API fgsf_status fgsf_trainer_create(const fgsf_config *cfg, fgsf_trainer **out);
 FGSF_API void fgsf_trainer_free(fgsf_trainer *trainer);
 
-// Takes one step. FGSF_DIVERGED ends the run: the state before the bad update is kept.
+// Takes one step. FGSF_DIVERGED ends the run: the state before the bad update is kept, except on a
+// device with memory of its own, where the network that moved is lost.
 FGSF_API fgsf_status fgsf_trainer_step(fgsf_trainer *trainer);
 FGSF_API bool fgsf_trainer_done(const fgsf_trainer *trainer);
 
