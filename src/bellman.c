@@ -496,7 +496,8 @@ static void collect_gradients(fgsf_bellman *bellman, const fgsf_bellman_program 
 static void add_decay(fgsf_bellman *bellman, const fgsf_network *error) {
     float beta = (float)bellman->params.h_beta, *gradient = fgsf_network_edit(bellman->gradient[1]);
     const float *theta = fgsf_network_parameters(error);
-    for (size_t i = 0; i < fgsf_network_size(error) && beta > 0.0f; i++) {
+    size_t size = beta > 0.0f ? fgsf_network_size(error) : 0;
+    for (size_t i = 0; i < size; i++) {
         gradient[i] += beta * theta[i];
     }
 }
