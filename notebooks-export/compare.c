@@ -33,13 +33,25 @@ static size_t ablation_rank(const char *cell) {
     return n;
 }
 
+// Where the settings of a cell begin, behind its kind: full+env.slip=0.1 at +env.slip=0.1.
+static const char *settings_of(const char *cell) {
+    size_t length = strcspn(cell, "+=");
+    return cell[length] == '=' ? cell : cell + length;
+}
+
+static bool has_kind(const char *cell, const char *kind) {
+    size_t length = strlen(kind);
+    return strncmp(cell, kind, length) == 0 && settings_of(cell) == cell + length;
+}
+
 static int compare_cells(const void *a, const void *b) {
     const arm *x = *(const arm *const *)a;
     const arm *y = *(const arm *const *)b;
     size_t i = ablation_rank(x->cell);
     size_t j = ablation_rank(y->cell);
     if (i != j) return i < j ? -1 : 1;
-    int order = cell_compare(x->cell, y->cell);
+    int order = cell_compare(settings_of(x->cell), settings_of(y->cell));
+    if (order == 0) order = cell_compare(x->cell, y->cell);
     return order ? order : strcmp(x->method, y->method);
 }
 
@@ -64,8 +76,8 @@ static const arm *arm_of_cell(const arm *const *arms, size_t n, const char *cell
     return NULL;
 }
 
-// The primary contrast, the steps from the published semi-gradient to the full gradient, and every
-// cell that was run with both gradients.
+// The primary contrast, the steps from the published semi-gradient to the full gradient, every cell
+// that was run with both gradients, and the full gradient against each other kind at the same settings.
 static void ablation_pairs(pool *p, const group *g, arm_pair **out, size_t *n) {
     static const char *const STEPS[][2] = {{"B1", "B0"}, {"C2", "A0"}, {"C1", "C2"}, {"B0", "C1"},
                                            {"B3", "B0"}, {"A1", "B1"}, {"A1", "B3"}, {"A1", "A0"}};
@@ -80,6 +92,11 @@ static void ablation_pairs(pool *p, const group *g, arm_pair **out, size_t *n) {
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < count; j++) {
             bool full = strncmp(arms[i]->method, "fg-", 3) == 0;
+            const char *settings = settings_of(arms[i]->cell), *others = settings_of(arms[j]->cell);
+            if (i != j && has_kind(arms[i]->cell, "full") && others != arms[j]->cell &&
+                strcmp(arms[i]->method, arms[j]->method) == 0 && strcmp(settings, others) == 0) {
+                put_pair(p, arms[i], arms[j], out, n);
+            }
             if (!full || strcmp(arms[i]->method + 3, arms[j]->method) != 0) continue;
             if (strcmp(arms[i]->cell, arms[j]->cell) == 0) put_pair(p, arms[i], arms[j], out, n);
         }

@@ -131,6 +131,7 @@ typedef struct look {
 // The runs of one method (or of one cell of a study), sorted by seed.
 typedef struct arm {
     const char *method, *cell, *label;
+    const char *name; // in figures: without what all arms share
     look look;
     bool shown; // in the figures that are not about cells
     run **runs; // finished ones
@@ -152,6 +153,8 @@ typedef struct group {
 } group;
 
 fgsf_status groups_make(pool *p, const char *root, const corpus *runs, group **out, size_t *n);
+bool group_has_one_method(const group *g);
+bool group_shares(pool *p, const group *g, const char *piece); // whether all cells have it
 const run *arm_example(const arm *a); // the first run with a directory, else the first
 look method_look(const char *method);
 const char *method_paper_name(const char *method); // NULL when the paper has none

@@ -16,7 +16,7 @@ static fgsf_status put_bar(exporter *e, const group *g, plot *f, const arm *a, c
     double paper = published ? paper_return(&e->paper, g, a->method, name, NULL) : NAN;
     scores one = scores_tasks(&e->pool, s, task, task + 1);
     TRY(mean_interval(&one, &y));
-    plot_point(e, f, a->label, a->look, name);
+    plot_point(e, f, a->name, a->look, name);
     plot_interval(f, y);
     fprintf(f->csv, ",%zu,", s->s.seeds);
     csv_put_number(f->csv, paper);
@@ -142,7 +142,7 @@ static const char *row_label(exporter *e, const arm *a, const arm *const *arms, 
     for (size_t i = 0; a->cell && i < sizeof NAMES / sizeof NAMES[0]; i++) {
         if (strcmp(a->cell, NAMES[i][0]) == 0) told = NAMES[i][1];
     }
-    return *told ? pool_printf(&e->pool, "%s (%s)", a->label, told) : a->label;
+    return *told ? pool_printf(&e->pool, "%s (%s)", a->name, told) : a->name;
 }
 
 fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n) {
@@ -212,7 +212,7 @@ static fgsf_status put_profile(exporter *e, plot *f, const arm *a, const char *p
     y[0] = (fgsf_stats_interval){1, 1, 1};
     TRY(fgsf_stats_profile(&s->s, tau, n, &params, &rng, y + 1));
     for (size_t j = 0; j < 2 * n; j++) {
-        plot_point(e, f, a->label, a->look, panel);
+        plot_point(e, f, a->name, a->look, panel);
         fprintf(f->csv, ",%.9g", tau[j / 2]);
         plot_interval(f, y[(j + 1) / 2]);
         fprintf(f->csv, ",%zu\n", s->s.seeds);
@@ -266,7 +266,7 @@ static fgsf_status write_differences(exporter *e, const group *g, plot *f) {
             TRY(compare(&e->pool, pairs[i], k, &(part){"all", 0, s.tasks.n}, &c));
             if (c.pairs < 2 || (c.difference.low == 0 && c.difference.high == 0)) continue;
             const char *label =
-                pool_printf(&e->pool, "%s - %s", pairs[i].a->label, pairs[i].b->label);
+                pool_printf(&e->pool, "%s - %s", pairs[i].a->name, pairs[i].b->name);
             plot_row(e, f, label, pairs[i].b->look, metric_title(k), c.difference, c.pairs);
             plot_seeds(f, c.pairs);
         }

@@ -142,7 +142,7 @@ static fgsf_status put_paths(exporter *e, const arm *a, plot *f, frame *seen, in
             put_mark(f, seen, "goal", task, goal[0], goal[1], 0);
             put_mark(f, seen, "mark", "", goal[0], goal[1], 0);
         }
-        plot_point(e, f, a->label, a->look, task);
+        plot_point(e, f, a->name, a->look, task);
         fprintf(f->csv, ",%g,%g,%.6g,%.6g\n", at[0], at[1], at[2], at[3]);
         for (int k = 0; k < 2; k++) seen->low[k] = fmin(seen->low[k], at[k + 2]);
         for (int k = 0; k < 2; k++) seen->high[k] = fmax(seen->high[k], at[k + 2]);

@@ -76,7 +76,6 @@ static fgsf_status write_averaging(exporter *e, const group *g, plot *f) {
     plot_number(f, "BARS", 0);
     plot_text(f, "XCOLUMN", "n");
     plot_text(f, "XLABEL", "N, next states averaged per pair");
-    plot_number(f, "LOGX", 0);
     plot_grid(f, slips > 1 ? slips : 3, 380, 300); // a column each, or one row
     return FGSF_OK;
 }
@@ -97,21 +96,23 @@ typedef struct grid_point {
     const char *series, *panel, *value;
 } grid_point;
 
-static grid_point grid_point_of(exporter *e, const char *key, const arm *a) {
+static grid_point grid_point_of(exporter *e, const group *g, const arm *a) {
     names parts = {0};
+    const char *key = g->varied;
     size_t length = strlen(key);
-    grid_point out = {a, a->method, "", NULL};
+    grid_point out = {a, group_has_one_method(g) ? "" : a->method, "", NULL};
     cell_parts(&e->pool, a->cell, &parts);
     for (size_t i = 0; i < parts.n; i++) {
         const char *piece = parts.v[i];
         if (!strchr(piece, '=')) {
-            out.series = pool_printf(&e->pool, "%s %s", out.series, piece);
+            out.series = pool_printf(&e->pool, "%s%s%s", out.series, *out.series ? " " : "", piece);
         } else if (strncmp(piece, key, length) == 0 && piece[length] == '=') {
             out.value = piece + length + 1;
-        } else {
+        } else if (!group_shares(&e->pool, g, piece)) {
             out.panel = pool_printf(&e->pool, "%s%s, ", out.panel, piece);
         }
     }
+    if (!*out.series) out.series = a->method;
     bool is_dqn = strstr(a->method, "dqn") != NULL;
     out.panel = pool_printf(&e->pool, "%s%s", out.panel, is_dqn ? "DQN" : "SF");
     return out;
@@ -129,14 +130,14 @@ static void grid_points(exporter *e, const group *g, grid_point **out, size_t *n
     size_t count = 0;
     ablation_arms(&e->pool, g, &arms, &count);
     for (size_t i = 0; i < count; i++) {
-        grid_point point = grid_point_of(e, g->varied, arms[i]);
+        grid_point point = grid_point_of(e, g, arms[i]);
         if (point.value) pool_push(&e->pool, out, n, &point, sizeof point);
     }
     if (*n) qsort(*out, *n, sizeof **out, compare_points);
 }
 
 static fgsf_status put_grid_point(exporter *e, plot *f, const grid_point *p, enum metric metric,
-                                  double x) {
+                                  size_t place) {
     fgsf_stats_interval y;
     scores s;
     TRY(scores_of(&e->pool, p->arm, metric, &s));
@@ -145,50 +146,43 @@ static fgsf_status put_grid_point(exporter *e, plot *f, const grid_point *p, enu
     const char *panel = pool_printf(&e->pool, "%s: %s", p->panel, metric_title(metric));
     plot_seeds(f, s.s.seeds);
     plot_point(e, f, p->series, p->arm->look, panel);
-    fprintf(f->csv, ",%s,%.9g", p->value, x);
+    fprintf(f->csv, ",%s,%zu", p->value, place + 1);
     plot_interval(f, y);
     fprintf(f->csv, ",%zu\n", s.s.seeds);
     return FGSF_OK;
 }
 
-// Draws a line if the values are numbers, otherwise bars.
+static int compare_values(const void *a, const void *b) {
+    return cell_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
+// The values stand at equal distances. Lines join them if they are numbers, otherwise there are bars.
 static fgsf_status write_grid(exporter *e, const group *g, plot *f) {
     grid_point *points = NULL;
     names values = {0};
-    size_t n = 0, columns = 0;
+    size_t n = 0, columns = 0, place = 0;
     bool numbers = true;
-    double low = INFINITY, high = -INFINITY;
     grid_points(e, g, &points, &n);
     fputs("method,quantity,value,x,mean,low,high,seeds\n", f->csv);
     for (size_t i = 0; i < n; i++) {
         char *end = NULL;
-        double value = strtod(points[i].value, &end);
+        strtod(points[i].value, &end);
         numbers = numbers && *end == '\0';
-        low = fmin(low, value);
-        high = fmax(high, value);
         names_add(&e->pool, &values, points[i].value);
     }
+    if (n) qsort(values.v, values.n, sizeof *values.v, compare_values);
     for (enum metric k = 0; k < NSHOWN; k++) {
         for (size_t i = 0; i < n; i++) {
-            size_t at = 0;
-            names_find(&values, points[i].value, &at);
-            double x = numbers ? strtod(points[i].value, NULL) : (double)at + 1;
-            TRY(put_grid_point(e, f, &points[i], k, x));
+            names_find(&values, points[i].value, &place);
+            TRY(put_grid_point(e, f, &points[i], k, place));
         }
         if (k == 0) columns = f->panels.n;
     }
     put_ylabels(e, f);
     plot_number(f, "BARS", !numbers);
     plot_array(f, "WORDS", values.v, values.n);
-    fprintf(f->defs, "array AT[%zu] = [", values.n); // where they stand
-    for (size_t i = 0; i < values.n; i++) {
-        double at = numbers ? strtod(values.v[i], NULL) : (double)i + 1;
-        fprintf(f->defs, "%s%.9g", i ? ", " : "", at);
-    }
-    fputs("]\n", f->defs);
     plot_text(f, "XCOLUMN", "x");
     plot_text(f, "XLABEL", g->varied);
-    plot_number(f, "LOGX", numbers && low > 0 && high / low >= 10);
     plot_grid(f, columns > 1 ? columns : 3, 380, 300);
     return FGSF_OK;
 }

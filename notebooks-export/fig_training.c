@@ -25,7 +25,7 @@ static void put_curve(exporter *e, plot *f, const arm *a, const char *panel, con
                       double paper) {
     if (c->n) plot_seeds(f, c->seeds);
     for (size_t i = 0; i < c->n; i++) {
-        plot_point(e, f, a->label, a->look, panel);
+        plot_point(e, f, a->name, a->look, panel);
         fprintf(f->csv, ",%.9g", c->x[i]);
         plot_interval(f, c->y[i]);
         fprintf(f->csv, ",%zu,", c->seeds);

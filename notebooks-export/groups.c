@@ -264,6 +264,37 @@ static void tell_apart(group *g) {
     }
 }
 
+bool group_has_one_method(const group *g) {
+    for (size_t i = 1; i < g->narms; i++) {
+        if (strcmp(g->arms[i].method, g->arms[0].method) != 0) return false;
+    }
+    return true;
+}
+
+bool group_shares(pool *p, const group *g, const char *piece) {
+    for (size_t i = 0; i < g->narms; i++) {
+        names parts = {0};
+        if (g->arms[i].cell) cell_parts(p, g->arms[i].cell, &parts);
+        if (!names_find(&parts, piece, NULL)) return false;
+    }
+    return true;
+}
+
+static void name_arms(pool *p, group *g) {
+    for (size_t i = 0; i < g->narms; i++) {
+        arm *a = &g->arms[i];
+        const char *told = "";
+        names parts = {0};
+        if (a->cell) cell_parts(p, a->cell, &parts);
+        for (size_t k = 0; k < parts.n; k++) {
+            if (group_shares(p, g, parts.v[k])) continue;
+            told = pool_printf(p, "%s%s%s", told, *told ? ", " : "", parts.v[k]);
+        }
+        bool alone = group_has_one_method(g);
+        a->name = !*told ? a->label : alone ? told : pool_printf(p, "%s, %s", a->method, told);
+    }
+}
+
 // Refuses methods with different settings, decides which arms the general figures show, and says what
 // the group is about.
 static fgsf_status finish_group(pool *p, group *g) {
@@ -277,6 +308,7 @@ static fgsf_status finish_group(pool *p, group *g) {
         if (first) TRY(check_same(first, arm_example(a)));
         if (!first) first = arm_example(a);
     }
+    name_arms(p, g);
     if (shown >= 2) g->has |= HAS_PAIRS;
     if (shown <= MAX_SHOWN) tell_apart(g);
     for (size_t i = 0; i < g->narms && !first; i++) {

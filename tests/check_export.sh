@@ -54,14 +54,32 @@ grep -q "few seeds" "out 1/figures/reacher_scores.gp" || fail "three seeds are n
 figure="out 1/figures/four_rooms_rate.csv"
 [ "$(grep -o '^sfrql,SF: success,[^,]*' "$figure" | cut -d, -f3 | tr '\n' ' ')" = "1e-4 3e-4 1e-3 3e-3 " ] ||
     fail "rate: $(cat "$figure")"
-grep -q '^sfrql hard100,SF: success,1e-3,0.001,' "$figure" || fail "rate: no arm"
+grep -q '^sfrql hard100,SF: success,1e-3,3,' "$figure" || fail "rate: no arm"
 # A grid has a figure per key: a line over numbers, bars over words; the other key's values are panels.
-grep -q '^fg-sfrql,net.norm=rms; SF: success,3e-3,0.003,' "out 1/figures/four_rooms_sf.lr.csv" ||
+grep -q '^fg-sfrql,net.norm=rms; SF: success,3e-3,2,' "out 1/figures/four_rooms_sf.lr.csv" ||
     fail "sf.lr: $(cat "out 1/figures/four_rooms_sf.lr.csv")"
 grep -q '^BARS = 0' "out 1/figures/four_rooms_sf.lr.gp" || fail "sf.lr: bars over numbers"
 grep -q '^sfrql,sf.lr=1e-3; SF: success,rms,2,' "out 1/figures/four_rooms_net.norm.csv" ||
     fail "net.norm: $(cat "out 1/figures/four_rooms_net.norm.csv")"
 grep -q "^array WORDS\[2\] = \['none', 'rms'\]" "out 1/figures/four_rooms_net.norm.gp" || fail "net.norm: no words"
+# What all cells share is left out of their names, and each kind is set against the full gradient.
+for kind in semi full; do
+    for gamma in 0.9 0.95; do
+        cell=$kind+env.slip=0.1+train.gamma=$gamma
+        mkdir -p kinds/four_rooms
+        cp -r runs/four_rooms/fg-sfrql "kinds/four_rooms/fg-sfrql@$cell"
+        sed -i "s/\"cell\": null/\"cell\": \"$cell\"/" "kinds/four_rooms/fg-sfrql@$cell"/*/run.json
+    done
+done
+"$export_bin" kinds -o "kinds out" >/dev/null
+grep -q '^full; train.gamma=0.95,cumulative reward,' "kinds out/figures/four_rooms_scores.csv" ||
+    fail "kinds: $(cat "kinds out/figures/four_rooms_scores.csv")"
+grep -q '^semi,SF: success,0.95,2,' "kinds out/figures/four_rooms_train.gamma.csv" ||
+    fail "kinds: $(cat "kinds out/figures/four_rooms_train.gamma.csv")"
+cell=+env.slip=0.1+train.gamma=0.9
+[ "$(grep -c "^fg-sfrql@full.*,success,all," "kinds out/tables/four_rooms_comparisons.csv")" = 2 ] &&
+    grep -q "^fg-sfrql@full$cell,fg-sfrql@semi$cell,success,all," "kinds out/tables/four_rooms_comparisons.csv" ||
+    fail "kinds: $(cat "kinds out/tables/four_rooms_comparisons.csv")"
 # Success, steps and discounted return of all tasks, the first, the later ones and the repeated.
 for row in sfrql,first, sfrql,later, sfrql,repeated,; do
     grep -q "^$row" "out 1/tables/four_rooms_parts.csv" || fail "parts: no row $row"

@@ -1,10 +1,10 @@
 # Points with intervals against a few values of x, joined by lines. Series stand a little apart, so
-# that intervals do not hide each other. WORDS are the values, AT their places on the axis. With BARS
-# there are bars side by side.
+# that intervals do not hide each other. WORDS are the values where x counts them. With BARS there are
+# bars side by side.
 LEFT = 80; GAP = 80; FOOT = 105
 stats DATA using (column(XCOLUMN)) nooutput
-LEFTMOST = LOGX ? STATS_min/1.25 : STATS_min - 0.08*(STATS_max - STATS_min)
-RIGHTMOST = LOGX ? STATS_max*1.25 : STATS_max + 0.08*(STATS_max - STATS_min)
+LEFTMOST = STATS_min - 0.08*(STATS_max - STATS_min)
+RIGHTMOST = STATS_max + 0.08*(STATS_max - STATS_min)
 array LOW[|PANEL|]
 array HIGH[|PANEL|]
 do for [p=1:|PANEL|] {
@@ -18,17 +18,14 @@ do for [p=1:|PANEL|] {
 @multiplot@
 set xlabel XLABEL offset 0,0.3
 set xrange [LEFTMOST:RIGHTMOST]
-if (LOGX) { set logscale x; set format x '%g' }
 APART = |SERIES| < 5 ? 0.012 : 0.06/|SERIES|
 side(i) = APART*(i - 0.5*(|SERIES| + 1))
-shifted(x, i) = LOGX ? x*(RIGHTMOST/LEFTMOST)**side(i) : x + (RIGHTMOST - LEFTMOST)*side(i)
+shifted(x, i) = x + (RIGHTMOST - LEFTMOST)*side(i)
 BOX = 0.84 / |SERIES|
 if (BARS) { set xrange [0.5:|WORDS| + 0.5] }
-NWORDS = 0
-if (exists('WORDS')) { NWORDS = |WORDS| }
-if (BARS || (NWORDS > 0 && NWORDS <= 8)) {
+if (exists('WORDS')) {
     set xtics scale 0 ()
-    do for [k=1:|WORDS|] { set xtics add (tic(WORDS[k]) (AT[k])) }
+    do for [k=1:|WORDS|] { set xtics add (tic(WORDS[k]) k) }
 }
 do for [p=1:|PANEL|] {
     set title PANEL_WORD.PANEL[p] offset 0,-0.7
