@@ -22,23 +22,23 @@ fgsf_agent_params fgsf_agent_default_params(void) {
 }
 
 static fgsf_status check_params(const fgsf_agent_params *p) {
-    const struct {
-        const char *name;
-        int value, least;
-    } sizes[] = {{"num_tasks", p->num_tasks, 1},       {"num_heldout", p->num_heldout, 0},
-                 {"num_actions", p->num_actions, 1},   {"state_size", p->state_size, 1},
-                 {"num_features", p->num_features, 1}, {"tasks", p->num_tasks + p->num_heldout, 1}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        if (sizes[i].value < sizes[i].least || sizes[i].value > 1 << 20) {
-            return fgsf_fail(FGSF_ERR_INVALID, "agent.%s: %d is not in [%d, 1048576]",
-                             sizes[i].name, sizes[i].value, sizes[i].least);
-        }
-    }
-    if ((unsigned)p->representation > FGSF_XI) {
-        return fgsf_fail(FGSF_ERR_INVALID, "agent.representation: %d does not exist",
-                         (int)p->representation);
-    }
-    return FGSF_OK;
+    const int most = 1 << 20;
+    const fgsf_check checks[] = {
+        {"num_tasks", p->num_tasks, p->num_tasks >= 1 && p->num_tasks <= most},
+        {"num_heldout", p->num_heldout,
+         p->num_heldout >= 0 && (int64_t)p->num_tasks + p->num_heldout <= most},
+        {"num_actions", p->num_actions, p->num_actions >= 1 && p->num_actions <= most},
+        {"state_size", p->state_size, p->state_size >= 1 && p->state_size <= most},
+        {"num_features", p->num_features, p->num_features >= 1 && p->num_features <= most},
+        {"representation", p->representation, (unsigned)p->representation <= FGSF_XI},
+        {"init", p->init, (unsigned)p->init <= FGSF_ZEROS},
+        {"init_from", p->init_from, (unsigned)p->init_from <= FGSF_INIT_PREVIOUS},
+        {"scope", p->scope, (unsigned)p->scope <= FGSF_SCOPE_OWN},
+        {"tie", p->tie, (unsigned)p->tie <= FGSF_TIE_HULL},
+        {"task_input", p->task_input, (unsigned)p->task_input <= FGSF_TASK_INPUT_W},
+        {"threads", (double)p->threads, p->threads >= 1 && p->threads <= 1024},
+    };
+    return fgsf_check_all("agent", checks, sizeof checks / sizeof *checks);
 }
 
 static int task_input_size(const fgsf_agent_params *p) {
@@ -276,19 +276,24 @@ bool fgsf_agent_rho_from_task(const fgsf_agent *agent, const fgsf_task *task, fl
 
 // ---- Acting -------------------------------------------------------------------------------------
 
-static fgsf_status check_task(const fgsf_agent *agent, int task, const float *rho) {
+static fgsf_status check_call(const fgsf_agent *agent, int task, const float *rho,
+                              const float *state) {
     int tasks = agent->params.num_tasks + (rho ? agent->params.num_heldout : 0);
     if (task < 0 || task >= tasks) {
         return fgsf_fail(FGSF_ERR_INVALID, "agent: task %d is not in [0, %d)", task, tasks);
     }
     if (agent->seen == 0) return fgsf_fail(FGSF_ERR_INVALID, "agent: no task has been added");
+    if (!fgsf_all_finite(state, (size_t)agent->params.state_size) ||
+        (rho && !fgsf_all_finite(rho, (size_t)agent->shape.features))) {
+        return fgsf_fail(FGSF_ERR_INVALID, "agent: the state or the scoring vector is not finite");
+    }
     return FGSF_OK;
 }
 
 fgsf_status fgsf_agent_q(fgsf_agent *agent, int task, const float *rho, const float *state,
                          float *q, int *num_policies) {
     FGSF_REQUIRE(agent && state && q && num_policies);
-    fgsf_status status = check_task(agent, task, rho);
+    fgsf_status status = check_call(agent, task, rho, state);
     if (status != FGSF_OK) return status;
     int first, count = fgsf_agent_scope(agent, task, &first), actions = agent->shape.actions;
     rho = rho ? rho : fgsf_agent_rho(agent, task);
@@ -311,7 +316,7 @@ fgsf_status fgsf_agent_q(fgsf_agent *agent, int task, const float *rho, const fl
 fgsf_status fgsf_agent_features(fgsf_agent *agent, int task, int policy, const float *state,
                                 float *x) {
     FGSF_REQUIRE(agent && state && x);
-    fgsf_status status = check_task(agent, task, NULL);
+    fgsf_status status = check_call(agent, task, NULL, state);
     if (status == FGSF_OK && !fgsf_agent_network(agent, policy)) {
         status =
             fgsf_fail(FGSF_ERR_INVALID, "agent: policy %d is not in [0, %d)", policy, agent->seen);

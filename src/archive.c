@@ -82,6 +82,7 @@ static fgsf_status check_put(const fgsf_archive *archive, const char *name, size
     if (archive->content) {
         return fgsf_fail(FGSF_ERR_INVALID, "%s: opened for reading", archive->path);
     }
+    if (!name) return fgsf_fail(FGSF_ERR_INVALID, "archive: a name or a value is NULL");
     size_t length = strlen(name);
     if (length == 0 || length > FGSF_ARCHIVE_MAX_NAME || strncmp(name, "general.", 8) == 0) {
         return fgsf_fail(FGSF_ERR_INVALID, "archive: '%.100s' cannot be a name", name);
@@ -93,22 +94,20 @@ static fgsf_status check_put(const fgsf_archive *archive, const char *name, size
 }
 
 static bool may_put(fgsf_archive *archive, const char *name, size_t bytes) {
-    return archive->status == FGSF_OK && keep(archive, check_put(archive, name, bytes));
+    return archive && archive->status == FGSF_OK && keep(archive, check_put(archive, name, bytes));
 }
 
 void fgsf_archive_put_int(fgsf_archive *archive, const char *name, int64_t value) {
-    if (!(archive && name)) return;
     if (may_put(archive, name, 0)) gguf_set_val_i64(archive->gguf, name, value);
 }
 
 void fgsf_archive_put_real(fgsf_archive *archive, const char *name, double value) {
-    if (!(archive && name)) return;
     if (may_put(archive, name, 0)) gguf_set_val_f64(archive->gguf, name, value);
 }
 
 void fgsf_archive_put_text(fgsf_archive *archive, const char *name, const char *value) {
-    if (!(archive && name && value)) return;
-    if (may_put(archive, name, 2 * strlen(value))) gguf_set_val_str(archive->gguf, name, value);
+    if (!may_put(archive, value ? name : NULL, value ? 2 * strlen(value) : 0)) return;
+    gguf_set_val_str(archive->gguf, name, value);
 }
 
 // The type of our arrays in ggml's words; none of them where there is no such type.
@@ -122,9 +121,10 @@ static enum ggml_type array_type(fgsf_number type) {
 
 void fgsf_archive_put(fgsf_archive *archive, const char *name, fgsf_number type, const void *data,
                       size_t count) {
-    if (!(archive && name) || !may_put(archive, name, 0)) return;
-    if (array_type(type) == GGML_TYPE_COUNT) {
-        keep(archive, fgsf_fail(FGSF_ERR_INVALID, "archive: '%s' is of no type", name));
+    if (!may_put(archive, data || count == 0 ? name : NULL, 0)) return;
+    if (array_type(type) == GGML_TYPE_COUNT || count > PTRDIFF_MAX / sizeof(double)) {
+        keep(archive,
+             fgsf_fail(FGSF_ERR_INVALID, "archive: '%s' is of no type, or too large", name));
         return;
     }
     if (archive->num_arrays == archive->max_arrays) {
@@ -190,7 +190,7 @@ static fgsf_status write_content(const fgsf_archive *archive, FILE *file, const 
 }
 
 fgsf_status fgsf_archive_save(fgsf_archive *archive, const char *path) {
-    FGSF_REQUIRE(archive);
+    FGSF_REQUIRE(archive && path);
     if (archive->status != FGSF_OK) return fgsf_fail(archive->status, "%s", archive->message);
     if (archive->content) {
         return fgsf_fail(FGSF_ERR_INVALID, "%s: opened for reading", archive->path);
@@ -281,7 +281,7 @@ static fgsf_status find_value(const fgsf_archive *archive, const char *name, enu
 }
 
 fgsf_status fgsf_archive_get_int(const fgsf_archive *archive, const char *name, int64_t *value) {
-    FGSF_REQUIRE(archive && name);
+    FGSF_REQUIRE(archive && name && value);
     int64_t key = 0;
     fgsf_status status = find_value(archive, name, GGUF_TYPE_INT64, &key);
     if (status == FGSF_OK) *value = gguf_get_val_i64(archive->gguf, key);
@@ -289,7 +289,7 @@ fgsf_status fgsf_archive_get_int(const fgsf_archive *archive, const char *name, 
 }
 
 fgsf_status fgsf_archive_get_real(const fgsf_archive *archive, const char *name, double *value) {
-    FGSF_REQUIRE(archive && name);
+    FGSF_REQUIRE(archive && name && value);
     int64_t key = 0;
     fgsf_status status = find_value(archive, name, GGUF_TYPE_FLOAT64, &key);
     if (status == FGSF_OK) *value = gguf_get_val_f64(archive->gguf, key);
@@ -298,7 +298,7 @@ fgsf_status fgsf_archive_get_real(const fgsf_archive *archive, const char *name,
 
 fgsf_status fgsf_archive_get_text(const fgsf_archive *archive, const char *name,
                                   const char **value) {
-    FGSF_REQUIRE(archive && name);
+    FGSF_REQUIRE(archive && name && value);
     int64_t key = 0;
     fgsf_status status = find_value(archive, name, GGUF_TYPE_STRING, &key);
     if (status == FGSF_OK) *value = gguf_get_val_str(archive->gguf, key);
@@ -307,7 +307,7 @@ fgsf_status fgsf_archive_get_text(const fgsf_archive *archive, const char *name,
 
 fgsf_status fgsf_archive_get(const fgsf_archive *archive, const char *name, fgsf_number number,
                              void *data, size_t count) {
-    FGSF_REQUIRE(archive && name && array_type(number) != GGML_TYPE_COUNT);
+    FGSF_REQUIRE(archive && name && (data || count == 0) && array_type(number) != GGML_TYPE_COUNT);
     enum ggml_type type = array_type(number);
     if (!archive->content) {
         return fgsf_fail(FGSF_ERR_INVALID, "archive: '%s' is read before it is saved", name);
@@ -331,7 +331,7 @@ fgsf_status fgsf_archive_get(const fgsf_archive *archive, const char *name, fgsf
 }
 
 int64_t fgsf_archive_count(const fgsf_archive *archive, const char *name) {
-    if (!archive) return 0;
+    if (!archive || !name) return 0;
     int64_t id = gguf_find_tensor(archive->gguf, name);
     if (id < 0) return -1;
     size_t each = ggml_type_size(gguf_get_tensor_type(archive->gguf, id));

@@ -20,6 +20,7 @@ fgsf_bellman_params fgsf_bellman_default_params(const fgsf_network_shape *shape)
 }
 
 double fgsf_loss_factor(enum fgsf_loss_scale scale, double denominator, int features, int actions) {
+    if (!(denominator > 0.0) || features < 1 || actions < 1) return 0.0;
     switch (scale) {
     case FGSF_HALF_MEAN:
         return 0.5 / (denominator * features);
@@ -54,14 +55,12 @@ static fgsf_status check_params(const fgsf_device *device, const fgsf_bellman_pa
                          "bellman.max_pairs: %d pairs of %d samples and %d actions are too many",
                          p->max_pairs, p->samples, p->shape.actions);
     }
-    if ((unsigned)p->estimator > FGSF_SPLIT) {
-        return fgsf_fail(FGSF_ERR_INVALID, "bellman.estimator: %d does not exist",
-                         (int)p->estimator);
-    }
-    if (!(fgsf_loss_factor(p->loss_scale, 1.0, 1, 1) > 0.0)) {
-        return fgsf_fail(FGSF_ERR_INVALID, "bellman.loss_scale: %d does not exist",
-                         (int)p->loss_scale);
-    }
+    const fgsf_check checks[] = {
+        {"max_states", p->max_states, p->max_states >= 0},
+        {"estimator", p->estimator, (unsigned)p->estimator <= FGSF_SPLIT},
+        {"loss_scale", p->loss_scale, (unsigned)p->loss_scale <= FGSF_MEAN_ACTIONS},
+    };
+    FGSF_TRY(fgsf_check_all("bellman", checks, sizeof checks / sizeof *checks));
     if (p->estimator == FGSF_SPLIT && (p->split < 1 || p->split >= p->samples)) {
         return fgsf_fail(FGSF_ERR_INVALID,
                          "bellman.split: %d of %d samples leaves one factor without any", p->split,
@@ -310,20 +309,15 @@ void fgsf_bellman_free(fgsf_bellman *bellman) {
 
 // ---- Batches ------------------------------------------------------------------------------------
 
-static bool all_finite(const float *x, size_t count) {
-    int bad = 0;
-    for (size_t i = 0; i < count; i++) bad += !isfinite(x[i]);
-    return bad == 0;
-}
-
-// ReLU makes a zero of NaN, so that a loss would not show it.
+// Only samples that are present count.
 static fgsf_status check_states(const fgsf_bellman_params *p, const fgsf_batch *batch) {
     size_t input = (size_t)p->shape.input, samples = (size_t)p->samples;
-    size_t rows = (size_t)(batch->state ? batch->states : batch->pairs);
-    bool finite = all_finite(batch->s, rows * input);
-    for (int b = 0; (size_t)b < rows && finite; b++) {
+    int rows = batch->state ? batch->states : batch->pairs;
+    bool finite = fgsf_all_finite(batch->s, (size_t)rows * input);
+    for (int b = 0; b < (batch->present ? batch->pairs : rows) && finite; b++) {
+        size_t row = (size_t)(batch->present && batch->state ? batch->state[b] : b);
         size_t count = batch->present ? (size_t)batch->present[b] : samples;
-        finite = all_finite(batch->s_next + (size_t)b * samples * input, count * input);
+        finite = fgsf_all_finite(batch->s_next + row * samples * input, count * input);
     }
     return finite ? FGSF_OK : fgsf_fail(FGSF_ERR_INVALID, "batch: a state is not finite");
 }

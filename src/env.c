@@ -21,6 +21,9 @@ static fgsf_status check_keys(const fgsf_env_def *def) {
         return fgsf_fail(FGSF_ERR_INVALID, "environment '%s': %zu bytes of parameters, at most %d",
                          def->name, def->params_size, FGSF_ENV_PARAMS_SIZE);
     }
+    bool given = (def->keys || def->num_keys <= 0) && (def->settings || def->num_settings <= 0);
+    for (int k = 0; given && k < def->num_keys; k++) given = def->keys[k].name;
+    if (!given) return fgsf_fail(FGSF_ERR_INVALID, "environment '%s': NULL among keys", def->name);
     size_t common;
     const fgsf_key *table = fgsf_config_keys(&common);
     for (int k = 0; k < def->num_keys; k++) {
@@ -182,7 +185,7 @@ void fgsf_env_get_state(const fgsf_env *env, double *values) {
 }
 
 fgsf_status fgsf_env_set_state(fgsf_env *env, const double *values, int n) {
-    FGSF_REQUIRE(env);
+    FGSF_REQUIRE(env && values);
     const fgsf_env_spec *spec = &env->spec;
     if (n != spec->raw_size && n != spec->full_size) {
         return fgsf_fail(FGSF_ERR_INVALID,

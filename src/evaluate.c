@@ -137,6 +137,21 @@ static fgsf_status check(const fgsf_agent *agent, const void *other, double epsi
     return FGSF_OK;
 }
 
+// The configuration's environment, if it is like the one that the agent was made for.
+static fgsf_status create_env(const fgsf_agent *agent, const fgsf_config *cfg, fgsf_env **out) {
+    const fgsf_agent_params *p = fgsf_agent_get_params(agent);
+    fgsf_env *env = NULL;
+    FGSF_TRY(fgsf_env_create(cfg, &env));
+    if (env->spec.state_size == p->state_size && env->spec.num_actions == p->num_actions &&
+        env->spec.num_features == p->num_features) {
+        *out = env;
+        return FGSF_OK;
+    }
+    fgsf_env_free(env);
+    return fgsf_fail(FGSF_ERR_INVALID, "evaluate: the agent is not made for '%s' as configured",
+                     cfg->env.name);
+}
+
 // Says whether a task's own reward can score the representation; `rho` is then its scoring vector.
 static fgsf_status true_rho(const fgsf_agent *agent, const fgsf_env *env, int task, float *rho,
                             bool *expressible) {
@@ -169,7 +184,8 @@ static fgsf_status run_tasks(fgsf_agent *agent, const fgsf_config *cfg, bool hel
                              enum fgsf_eval_reward reward, double epsilon, fgsf_eval_rows *out) {
     fgsf_env *env = NULL;
     FGSF_TRY(check(agent, cfg && out ? out : NULL, epsilon));
-    FGSF_TRY(fgsf_env_create(cfg, &env));
+    FGSF_REQUIRE((unsigned)reward <= FGSF_EVAL_TRUE);
+    FGSF_TRY(create_env(agent, cfg, &env));
     int task = heldout ? env->spec.num_tasks : 0;
     int end = env->spec.num_tasks + (heldout ? env->spec.num_heldout : 0);
     float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
@@ -207,7 +223,7 @@ fgsf_status fgsf_evaluate_task(fgsf_agent *agent, const fgsf_config *cfg, int ta
     fgsf_env *env = NULL;
     scoring score = {.name = "learned"};
     fgsf_status status = check(agent, cfg && out ? out : NULL, 0.0);
-    if (status == FGSF_OK) status = fgsf_env_create(cfg, &env);
+    if (status == FGSF_OK) status = create_env(agent, cfg, &env);
     if (status == FGSF_OK) status = run_task(agent, cfg, env, task, &score, 0.0, out);
     fgsf_env_free(env);
     return status;

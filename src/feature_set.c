@@ -34,7 +34,7 @@ static fgsf_status create_exact(fgsf_feature_set *set, const fgsf_feature_set_pa
                                            "set; use prototypes or bins");
     }
     FGSF_TRY(allocate(set, p->num_members));
-    for (int i = 0; i < p->num_members * set->num_features; i++) {
+    for (size_t i = 0; i < (size_t)p->num_members * (size_t)set->num_features; i++) {
         set->members[i] = (float)p->members[i];
     }
     set->count = p->num_members;
@@ -67,6 +67,10 @@ static fgsf_status create_prototypes(fgsf_feature_set *set, const fgsf_feature_s
         return fgsf_fail(FGSF_ERR_INVALID, "sf.xi_max_centers: %lld is not in [1, %d]",
                          (long long)p->max_centers, MAX_MEMBERS);
     }
+    if (!(p->center_threshold >= 0.0)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "sf.xi_center_threshold: %g is negative",
+                         p->center_threshold);
+    }
     set->threshold = p->center_threshold * p->center_threshold;
     return allocate(set, (int)p->max_centers);
 }
@@ -78,7 +82,8 @@ fgsf_status fgsf_feature_set_create(const fgsf_feature_set_params *params, fgsf_
         [FGSF_XI_BINS] = create_bins,
         [FGSF_XI_PROTOTYPES] = create_prototypes,
     };
-    if (params->num_features < 1 || (unsigned)params->kind > FGSF_XI_PROTOTYPES) {
+    if (params->num_features < 1 || params->num_features > 1 << 20 ||
+        (unsigned)params->kind > FGSF_XI_PROTOTYPES) {
         return fgsf_fail(FGSF_ERR_INVALID, "feature set: kind %d of %d features does not exist",
                          (int)params->kind, params->num_features);
     }
@@ -130,7 +135,7 @@ static int nearest(const fgsf_feature_set *set, const float *phi, double *distan
 }
 
 int fgsf_feature_set_nearest(const fgsf_feature_set *set, const float *phi) {
-    if (!set) return 0;
+    if (!(set && phi)) return 0;
     double distance;
     return nearest(set, phi, &distance);
 }

@@ -157,6 +157,7 @@ static fgsf_status find_program(fgsf_gpe *gpe, int rows, int outputs, forward_pr
 
 fgsf_status fgsf_gpe_create(fgsf_device *device, const fgsf_network_shape *shape, int max_rows,
                             fgsf_gpe **out) {
+    FGSF_REQUIRE(device && out);
     fgsf_status status = fgsf_network_shape_check(shape);
     if (status != FGSF_OK) {
         return status;
@@ -410,6 +411,7 @@ FGSF_CLONES static void fold(fgsf_gpe *gpe, const fgsf_network *net, const float
 }
 
 static fgsf_status check_call(const fgsf_gpe *gpe, const fgsf_network *net, int num_rho, int rows) {
+    FGSF_REQUIRE(gpe);
     if (rows < 1 || rows > gpe->max_rows) {
         return fgsf_fail(FGSF_ERR_INVALID, "gpe.rows: %d is not in [1, %d]", rows, gpe->max_rows);
     }
@@ -419,22 +421,30 @@ static fgsf_status check_call(const fgsf_gpe *gpe, const fgsf_network *net, int 
     return fgsf_network_require(net, &gpe->shape, "gpe: the network");
 }
 
-fgsf_status fgsf_gpe_representation(fgsf_gpe *gpe, const fgsf_network *net, const float *s,
-                                    int rows, float *x) {
-    FGSF_REQUIRE(gpe);
-    fgsf_status status = check_call(gpe, net, 1, rows);
-    if (status != FGSF_OK) return status;
+// As above, and for arrays that are not the library's own.
+static fgsf_status check_arrays(const fgsf_gpe *gpe, const fgsf_network *net, const float *rho,
+                                int num_rho, const float *s, int rows, const float *out) {
+    FGSF_TRY(check_call(gpe, net, num_rho, rows));
+    FGSF_REQUIRE(rho && s && out);
+    if (fgsf_all_finite(s, (size_t)rows * (size_t)gpe->shape.input)) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_INVALID, "gpe: a state is not finite");
+}
+
+static fgsf_status represent(fgsf_gpe *gpe, const fgsf_network *net, const float *s, int rows,
+                             float *x) {
     if (gpe->device->resident) return forward_all(gpe, &net, 1, NULL, 0, 0, s, rows, &x);
     return forward(gpe, net, s, rows, num_outputs(gpe), false, x);
 }
 
-fgsf_status fgsf_gpe_run_plain(fgsf_gpe *gpe, const fgsf_network *net, const float *rho,
-                               int num_rho, const float *s, int rows, float *q) {
-    FGSF_REQUIRE(gpe);
-    fgsf_status status = check_call(gpe, net, num_rho, rows);
-    if (status == FGSF_OK) {
-        status = fgsf_gpe_representation(gpe, net, s, rows, gpe->x);
-    }
+fgsf_status fgsf_gpe_representation(fgsf_gpe *gpe, const fgsf_network *net, const float *s,
+                                    int rows, float *x) {
+    FGSF_TRY(check_arrays(gpe, net, s, 1, s, rows, x)); // without a reward
+    return represent(gpe, net, s, rows, x);
+}
+
+static fgsf_status run_plain(fgsf_gpe *gpe, const fgsf_network *net, const float *rho, int num_rho,
+                             const float *s, int rows, float *q) {
+    fgsf_status status = represent(gpe, net, s, rows, gpe->x);
     int actions = gpe->actions, features = gpe->shape.features;
     for (int row = 0; row < rows && status == FGSF_OK; row++) {
         for (int r = 0; r < num_rho; r++) {
@@ -452,23 +462,26 @@ fgsf_status fgsf_gpe_run_plain(fgsf_gpe *gpe, const fgsf_network *net, const flo
     return status;
 }
 
-fgsf_status fgsf_gpe_run(fgsf_gpe *gpe, const fgsf_network *net, const float *rho, int num_rho,
-                         const float *s, int rows, float *q) {
-    FGSF_REQUIRE(gpe);
-    if (gpe->device->resident) {
-        fgsf_status checked = check_call(gpe, net, num_rho, rows);
-        return checked == FGSF_OK ? forward_all(gpe, &net, 1, rho, 0, num_rho, s, rows, &q)
-                                  : checked;
-    }
+fgsf_status fgsf_gpe_run_plain(fgsf_gpe *gpe, const fgsf_network *net, const float *rho,
+                               int num_rho, const float *s, int rows, float *q) {
+    FGSF_TRY(check_arrays(gpe, net, rho, num_rho, s, rows, q));
+    return run_plain(gpe, net, rho, num_rho, s, rows, q);
+}
+
+static fgsf_status run(fgsf_gpe *gpe, const fgsf_network *net, const float *rho, int num_rho,
+                       const float *s, int rows, float *q) {
+    if (gpe->device->resident) return forward_all(gpe, &net, 1, rho, 0, num_rho, s, rows, &q);
     if (num_rho >= gpe->shape.features || !gpe->width) { // folding would make nothing smaller
-        return fgsf_gpe_run_plain(gpe, net, rho, num_rho, s, rows, q);
-    }
-    fgsf_status status = check_call(gpe, net, num_rho, rows);
-    if (status != FGSF_OK) {
-        return status;
+        return run_plain(gpe, net, rho, num_rho, s, rows, q);
     }
     fold(gpe, net, rho, num_rho);
     return forward(gpe, net, s, rows, num_rho * gpe->actions, true, q);
+}
+
+fgsf_status fgsf_gpe_run(fgsf_gpe *gpe, const fgsf_network *net, const float *rho, int num_rho,
+                         const float *s, int rows, float *q) {
+    FGSF_TRY(check_arrays(gpe, net, rho, num_rho, s, rows, q));
+    return run(gpe, net, rho, num_rho, s, rows, q);
 }
 
 fgsf_status fgsf_gpe_run_all(fgsf_gpe *gpe, const fgsf_network *const *nets, int count,
@@ -480,7 +493,7 @@ fgsf_status fgsf_gpe_run_all(fgsf_gpe *gpe, const fgsf_network *const *nets, int
     for (int k = 0; k < count && status == FGSF_OK; k++) {
         status = check_call(gpe, nets[k], num_rho, rows);
         if (together || status != FGSF_OK) continue;
-        status = fgsf_gpe_run(gpe, nets[k], rho + (size_t)k * step, num_rho, s, rows, q[k]);
+        status = run(gpe, nets[k], rho + (size_t)k * step, num_rho, s, rows, q[k]);
         flops += gpe->flops;
     }
     if (together) {

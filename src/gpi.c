@@ -19,7 +19,7 @@ static float tie_bar(const float *q, int n) {
 
 int fgsf_gpi_maximisers(const float *q, int num_policies, int num_actions, int max,
                         fgsf_choice *out) {
-    if (!q) return 0;
+    if (!q || !out || num_policies < 1 || num_actions < 1) return 0;
     int n = num_policies * num_actions, count = 0;
     float bar = tie_bar(q, n);
     for (int i = 0; i < n && count < max; i++) {

@@ -5,6 +5,7 @@
 // action. fgsf_learner_learn is its update; which policies take part is one row of `strategies`. The
 // batch is in learner_batch.c, the choices of c and a' are in learner_choose.c, what a learner is made of
 // in learner_create.c.
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -321,8 +322,15 @@ static fgsf_status check_experience(const fgsf_learner *l, const fgsf_experience
         status = fgsf_fail(FGSF_ERR_INVALID, "learner: action %d is not in [0, %d)", e->action,
                            l->params.agent.num_actions);
     }
-    if (status == FGSF_OK && !isfinite(e->reward)) {
+    if (status == FGSF_OK && !(fabs(e->reward) <= FLT_MAX)) {
         status = fgsf_fail(FGSF_ERR_INVALID, "learner: the reward is %g", e->reward);
+    }
+    size_t states = (size_t)l->params.agent.state_size;
+    if (status == FGSF_OK &&
+        !(fgsf_all_finite(e->s, states) && fgsf_all_finite(e->s_next, states) &&
+          fgsf_all_finite(e->phi, (size_t)l->params.agent.num_features))) {
+        status =
+            fgsf_fail(FGSF_ERR_INVALID, "learner: an experience of task %d is not finite", e->task);
     }
     return status;
 }

@@ -45,11 +45,7 @@ static void settle(fgsf_learner_params *p) {
 }
 
 static fgsf_status check_params(const fgsf_learner_params *p) {
-    const struct {
-        const char *name;
-        double value;
-        bool right;
-    } checks[] = {
+    const fgsf_check checks[] = {
         {"gamma", p->gamma, p->gamma >= 0.0 && p->gamma < 1.0},
         {"batch_size", (double)p->batch_size, p->batch_size >= 1 && p->batch_size <= 1 << 20},
         {"lr", p->lr, p->lr >= 0.0 && isfinite(p->lr)},
@@ -57,18 +53,31 @@ static fgsf_status check_params(const fgsf_learner_params *p) {
         {"gradient.eta", p->gradient.eta, p->gradient.eta >= 0.0 && p->gradient.eta <= 1.0},
         {"gradient.h_rate", p->gradient.h_rate, p->gradient.h_rate >= 0.0},
         {"gradient.h_beta", p->gradient.h_beta, p->gradient.h_beta >= 0.0},
+        {"target.mode", p->target.mode, (unsigned)p->target.mode <= FGSF_TARGET_POLYAK},
         {"target.period", (double)p->target.period, p->target.period >= 1},
+        {"target.polyak", p->target.polyak, p->target.polyak >= 0.0 && p->target.polyak <= 1.0},
         {"avg.n", (double)p->avg.n, p->avg.n >= 1 && p->avg.n <= 1 << 16},
         {"avg.pivots", (double)p->avg.pivots, p->avg.pivots >= 0 && p->avg.pivots <= 1 << 20},
         {"avg.min_stored", (double)p->avg.min_stored, p->avg.min_stored >= 1},
+        {"avg.estimator", p->avg.estimator, (unsigned)p->avg.estimator <= FGSF_SPLIT},
+        {"avg.pivot_source", p->avg.pivot_source,
+         (unsigned)p->avg.pivot_source <= FGSF_PIVOT_CURRENT},
+        {"avg.shortfall", p->avg.shortfall, (unsigned)p->avg.shortfall <= FGSF_SHORTFALL_SKIP},
+        {"avg.source", p->avg.source, (unsigned)p->avg.source <= FGSF_SAMPLES_FRESH},
+        {"avg.next_action", p->avg.next_action,
+         (unsigned)p->avg.next_action <= FGSF_AVG_POLICY_C_AT_MEAN},
         {"update_set", p->update_set, (unsigned)p->update_set <= FGSF_UPDATE_I_ONLY},
+        {"prior_select", p->prior_select, (unsigned)p->prior_select <= FGSF_PRIOR_CURRENT_STATE},
+        {"next_action_current", p->next_action_current,
+         (unsigned)p->next_action_current <= FGSF_NEXT_OWN_MEAN},
+        {"next_action_prior", p->next_action_prior,
+         (unsigned)p->next_action_prior <= FGSF_NEXT_OWN_MEAN},
+        {"divergence_limit", p->divergence_limit, p->divergence_limit > 0.0},
+        // As many rows has a batch, counted in 32 bits.
+        {"avg.n", (double)p->avg.n,
+         (double)p->avg.n * ((double)p->batch_size + (double)p->avg.pivots) <= INT32_MAX},
     };
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-        if (!checks[i].right) {
-            return fgsf_fail(FGSF_ERR_INVALID, "learner.%s: %g is out of range", checks[i].name,
-                             checks[i].value);
-        }
-    }
+    FGSF_TRY(fgsf_check_all("learner", checks, sizeof checks / sizeof *checks));
     if (p->avg.source == FGSF_SAMPLES_FRESH && !p->avg.draw) {
         return fgsf_fail(FGSF_ERR_INVALID, "learner.avg.source: fresh needs the function avg.draw");
     }
@@ -150,11 +159,12 @@ static fgsf_status create_rewards(fgsf_learner *l) {
 // shared network takes the rows of all policies at once.
 static int max_rows_of_update(const fgsf_learner *l) {
     int each = l->params.agent.tie == FGSF_TIE_HULL ? l->agent->shape.actions : 1;
-    int policies = !l->agent->shared                            ? 1
-                   : l->params.update_set == FGSF_UPDATE_ALL    ? l->agent->num_policies
-                   : l->params.update_set == FGSF_UPDATE_I_ONLY ? 1
-                                                                : 2;
-    return l->max_pairs * each * policies;
+    int64_t policies = !l->agent->shared                            ? 1
+                       : l->params.update_set == FGSF_UPDATE_ALL    ? l->agent->num_policies
+                       : l->params.update_set == FGSF_UPDATE_I_ONLY ? 1
+                                                                    : 2;
+    int64_t rows = l->max_pairs * policies * each;
+    return rows < INT32_MAX ? (int)rows : INT32_MAX;
 }
 
 // h_beta is relative to the loss |delta - h|^2 / 2 of one pair; the loss that is descended has another

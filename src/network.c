@@ -76,12 +76,6 @@ void fgsf_parameters_add(fgsf_parameters *out, const char *name, int rows, int c
     out->flat_size += ((size_t)rows * (size_t)columns + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-void fgsf_network_list(const fgsf_network_shape *shape, fgsf_parameters *out) {
-    if (!(shape && out)) return;
-    memset(out, 0, sizeof *out);
-    fgsf_shape_def(shape)->parameters(shape, out);
-}
-
 static fgsf_status check_size(const char *name, int index, int64_t value) {
     if (value >= 1 && value <= LIMIT) return FGSF_OK;
     char at[16] = "";
@@ -103,7 +97,18 @@ static fgsf_status check_sizes(const fgsf_network_shape *shape) {
     for (int l = 0; l < shape->num_hidden && status == FGSF_OK; l++) {
         status = check_size("hidden", l, shape->hidden[l]);
     }
+    int64_t heads = shape->heads > 1 ? shape->heads : 1;
+    if (status == FGSF_OK && (int64_t)shape->actions * shape->features > LIMIT / heads) {
+        return fgsf_fail(FGSF_ERR_INVALID, "network: %d actions x %d features are too many outputs",
+                         shape->actions, shape->features);
+    }
     return status;
+}
+
+void fgsf_network_list(const fgsf_network_shape *shape, fgsf_parameters *out) {
+    if (!out) return;
+    memset(out, 0, sizeof *out);
+    if (shape && check_sizes(shape) == FGSF_OK) fgsf_shape_def(shape)->parameters(shape, out);
 }
 
 // A linear head is W, of a row per output, and b if the shape has biases, at the end of the list.
@@ -133,10 +138,6 @@ fgsf_status fgsf_network_shape_check(const fgsf_network_shape *shape) {
     if ((unsigned)shape->norm > FGSF_NORM_LAYER) {
         return fgsf_fail(FGSF_ERR_INVALID, "network.norm: %d does not exist", (int)shape->norm);
     }
-    if ((int64_t)shape->actions * shape->features * (shape->heads > 1 ? shape->heads : 1) > LIMIT) {
-        return fgsf_fail(FGSF_ERR_INVALID, "network: %d actions x %d features are too many outputs",
-                         shape->actions, shape->features);
-    }
     const fgsf_network_def *def = fgsf_shape_def(shape);
     if (shape->heads > 1 && !def->shared) {
         return fgsf_fail(FGSF_ERR_INVALID, "network.heads: %d, but '%s' has one head", shape->heads,
@@ -155,14 +156,12 @@ fgsf_status fgsf_network_shape_check(const fgsf_network_shape *shape) {
 }
 
 size_t fgsf_network_flat_size(const fgsf_network_shape *shape) {
-    if (!shape) return 0;
     fgsf_parameters list;
     fgsf_network_list(shape, &list);
     return list.flat_size;
 }
 
 size_t fgsf_network_num_parameters(const fgsf_network_shape *shape) {
-    if (!shape) return 0;
     fgsf_parameters list;
     fgsf_network_list(shape, &list);
     size_t count = 0;
@@ -367,6 +366,7 @@ fgsf_status fgsf_network_track(fgsf_network *net, const fgsf_network *source, fl
 
 fgsf_status fgsf_network_require(const fgsf_network *net, const fgsf_network_shape *shape,
                                  const char *what) {
+    if (!net) return fgsf_fail(FGSF_ERR_INVALID, "%s is NULL", what);
     const fgsf_network_shape *own = &net->shape;
     bool same = fgsf_shape_def(own) == fgsf_shape_def(shape) && own->input == shape->input &&
                 own->features == shape->features && own->actions == shape->actions &&

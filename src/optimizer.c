@@ -9,6 +9,9 @@
 #include "denormals.h"
 #include "require.h"
 
+#define LARGEST_RATE 1e30 // a float, after Adam's correction of its first steps too
+#define MOST_STEPS ((int64_t)1 << 53)
+
 struct fgsf_optimizer {
     fgsf_optimizer_params params;
     size_t size;
@@ -28,11 +31,7 @@ fgsf_optimizer_params fgsf_optimizer_default_params(void) {
 }
 
 static fgsf_status check_params(const fgsf_optimizer_params *p) {
-    const struct {
-        const char *name;
-        double value;
-        bool right;
-    } checks[] = {
+    const fgsf_check checks[] = {
         {"kind", p->kind, p->kind == FGSF_ADAM || p->kind == FGSF_SGD || p->kind == FGSF_SGD_RM},
         {"grad_clip", p->clip, p->clip >= 0.0},
         {"beta1", p->beta1, p->kind != FGSF_ADAM || (p->beta1 >= 0.0 && p->beta1 < 1.0)},
@@ -41,13 +40,7 @@ static fgsf_status check_params(const fgsf_optimizer_params *p) {
         {"rm_k0", p->rm_k0, p->kind != FGSF_SGD_RM || p->rm_k0 > 0.0},
         {"rm_power", p->rm_power, p->kind != FGSF_SGD_RM || p->rm_power >= 0.0},
     };
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-        if (!checks[i].right) {
-            return fgsf_fail(FGSF_ERR_INVALID, "opt.%s: %g is out of range", checks[i].name,
-                             checks[i].value);
-        }
-    }
-    return FGSF_OK;
+    return fgsf_check_all("opt", checks, sizeof checks / sizeof *checks);
 }
 
 fgsf_status fgsf_optimizer_create(const fgsf_optimizer_params *params, const fgsf_network *net,
@@ -140,7 +133,7 @@ static fgsf_status check_stretch(const fgsf_optimizer *opt, const fgsf_stretch *
         return fgsf_fail(FGSF_ERR_INVALID, "optimiser: %zu numbers from %zu on of %zu", at->count,
                          at->offset, opt->size);
     }
-    if (!isfinite(at->lr)) {
+    if (!(fabs(at->lr) <= LARGEST_RATE)) {
         return fgsf_fail(FGSF_ERR_INVALID, "optimiser: the learning rate is %g", at->lr);
     }
     return FGSF_OK;
@@ -149,7 +142,7 @@ static fgsf_status check_stretch(const fgsf_optimizer *opt, const fgsf_stretch *
 fgsf_status fgsf_optimizer_step_stretches(fgsf_optimizer *opt, fgsf_network *net,
                                           const float *gradient, const fgsf_stretch *stretches,
                                           int count, double *norm) {
-    FGSF_REQUIRE(opt && net && gradient && stretches);
+    FGSF_REQUIRE(opt && net && gradient && stretches && count >= 0);
     const fgsf_optimizer_params *p = &opt->params;
     if (fgsf_network_size(net) != opt->size) {
         return fgsf_fail(FGSF_ERR_INVALID, "the optimiser was made for a network of another shape");
@@ -196,7 +189,7 @@ int64_t fgsf_optimizer_steps(const fgsf_optimizer *opt) {
 }
 
 void fgsf_optimizer_set_steps(fgsf_optimizer *opt, int64_t steps) {
-    if (opt && steps >= 0) opt->steps = steps;
+    if (opt && steps >= 0 && steps <= MOST_STEPS) opt->steps = steps;
 }
 
 // The caller may write, so the copy on a device counts as old afterwards.

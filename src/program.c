@@ -131,6 +131,7 @@ static bool runs_ggml(void) {
 }
 
 fgsf_status fgsf_device_open(const char *name, fgsf_device **out) {
+    FGSF_REQUIRE(out);
     if (!name || !*name) {
         name = "auto";
     }

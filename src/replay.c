@@ -61,6 +61,9 @@ static fgsf_status check_params(const fgsf_replay_params *p) {
         return fgsf_fail(FGSF_ERR_INVALID, "replay.state_size: %d is not in [1, 1048576]",
                          p->state_size);
     }
+    if ((unsigned)p->key > FGSF_KEY_GRID) {
+        return fgsf_fail(FGSF_ERR_INVALID, "replay.key: %d does not exist", (int)p->key);
+    }
     if (p->num_features < 0 || p->num_features > 1 << 20) {
         return fgsf_fail(FGSF_ERR_INVALID, "replay.num_features: %d is not in [0, 1048576]",
                          p->num_features);
@@ -132,18 +135,12 @@ void fgsf_replay_clear(fgsf_replay *replay) {
     replay->count = replay->next = 0;
 }
 
-static bool all_finite(const float *x, size_t n) {
-    size_t bad = 0;
-    for (size_t i = 0; i < n; i++) bad += isfinite(x[i]) ? 0 : 1;
-    return bad == 0;
-}
-
 fgsf_status fgsf_replay_add(fgsf_replay *r, const fgsf_transition *t) {
-    FGSF_REQUIRE(r && t);
+    FGSF_REQUIRE(r && t && t->s && t->s_next && (t->phi || r->params.num_features == 0));
     size_t slot = (size_t)r->next;
     size_t states = (size_t)r->params.state_size, features = (size_t)r->params.num_features;
-    if (!all_finite(t->s, states) || !all_finite(t->s_next, states) ||
-        !all_finite(t->phi, features) || !isfinite(t->reward) || !isfinite(t->discount)) {
+    if (!fgsf_all_finite(t->s, states) || !fgsf_all_finite(t->s_next, states) ||
+        !fgsf_all_finite(t->phi, features) || !isfinite(t->reward) || !isfinite(t->discount)) {
         return fgsf_fail(FGSF_ERR_INVALID, "replay: a transition of task %d is not finite",
                          (int)t->task);
     }
@@ -204,6 +201,7 @@ void fgsf_replay_prefetch(const fgsf_replay *r, int64_t slot) {
 }
 
 void fgsf_replay_sample(const fgsf_replay *replay, fgsf_rng *rng, int n, int64_t *slots) {
+    if (!(replay && slots)) return;
     for (int i = 0; i < n; i++) slots[i] = (int64_t)fgsf_rng_below(rng, (uint64_t)replay->count);
 }
 
@@ -214,7 +212,8 @@ int64_t fgsf_replay_matching_count(const fgsf_replay *replay, int64_t slot) {
 
 int fgsf_replay_matching(fgsf_replay *replay, fgsf_rng *rng, int64_t slot, int n,
                          bool with_replacement, int64_t *slots) {
-    if (!replay || !rng || !slots || slot < 0 || slot >= fgsf_replay_count(replay)) return 0;
+    if (!replay || !rng || !slots || n < 0 || slot < 0 || slot >= fgsf_replay_count(replay))
+        return 0;
     if (!replay->index) return 0;
     return fgsf_replay_index_draw(replay->index, rng, (int32_t)slot, n, with_replacement, slots);
 }

@@ -2,6 +2,10 @@
 #ifndef FGSF_REQUIRE_H
 #define FGSF_REQUIRE_H
 
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "fgsf/status.h"
 
 #define FGSF_REQUIRE(condition)                                                                    \
@@ -11,5 +15,22 @@
                              __func__, #condition);                                                \
         }                                                                                          \
     } while (0)
+
+// Whether all numbers are: ReLU, for one, makes a zero of NaN, so that results would not show it.
+static inline bool fgsf_all_finite(const float *x, size_t count) {
+    size_t bad = 0;
+    for (size_t i = 0; i < count; i++) bad += isfinite(x[i]) ? 0 : 1;
+    return bad == 0;
+}
+
+// A field of a struct of parameters, and whether its value is right.
+typedef struct fgsf_check {
+    const char *name;
+    double value;
+    bool right;
+} fgsf_check;
+
+// Refuses the first that is not, as "WHAT.NAME: VALUE is out of range".
+fgsf_status fgsf_check_all(const char *what, const fgsf_check *checks, size_t count);
 
 #endif

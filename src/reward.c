@@ -110,9 +110,15 @@ fgsf_reward_params fgsf_reward_default_params(int num_features) {
 fgsf_status fgsf_reward_create(const fgsf_reward_params *params, const fgsf_task *task,
                                fgsf_device *device, fgsf_rng *rng, fgsf_reward **out) {
     FGSF_REQUIRE(params && rng && out);
-    if (params->num_features < 1) {
-        return fgsf_fail(FGSF_ERR_INVALID, "reward: %d features", params->num_features);
-    }
+    const fgsf_check checks[] = {
+        {"num_features", params->num_features,
+         params->num_features >= 1 && params->num_features <= 1 << 20},
+        {"alpha_w", params->alpha_w, params->alpha_w >= 0.0 && isfinite(params->alpha_w)},
+        {"forgetting", params->forgetting, params->forgetting > 0.0 && params->forgetting <= 1.0},
+        {"mlp_hidden", (double)params->mlp_hidden,
+         params->mlp_hidden >= 1 && params->mlp_hidden <= 1 << 20},
+        {"mlp_lr", params->mlp_lr, params->mlp_lr >= 0.0 && isfinite(params->mlp_lr)}};
+    FGSF_TRY(fgsf_check_all("reward", checks, sizeof checks / sizeof *checks));
     size_t d = (size_t)params->num_features;
     fgsf_reward *reward = calloc(1, sizeof *reward);
     double *numbers = calloc(3 * d + d * d, sizeof *numbers);
@@ -196,7 +202,7 @@ static fgsf_status update_mlp(mlp *m, const float *phi, double r) {
 }
 
 fgsf_status fgsf_reward_update(fgsf_reward *reward, const float *phi, double r) {
-    FGSF_REQUIRE(reward && phi);
+    FGSF_REQUIRE(reward && phi && isfinite(r) && fgsf_all_finite(phi, (size_t)reward->d));
     switch (reward->model) {
     case FGSF_REWARD_KNOWN:
         return FGSF_OK;

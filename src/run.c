@@ -17,6 +17,7 @@
 #include "require.h"
 
 #define MAX_RECORD ((size_t)1 << 20)
+#define MAX_NUMBER 1000000000000000 // in run.json
 
 static const char *const status_names[] = {"running", "done", "diverged", "failed"};
 
@@ -52,6 +53,7 @@ static fgsf_status family_directory(const fgsf_run_id *id, char *path, size_t si
     FGSF_TRY(check_name("environment", id->env, false));
     FGSF_TRY(check_name("method", id->method, false));
     FGSF_TRY(check_name("cell", cell, true));
+    FGSF_REQUIRE(id->seed >= 0 && id->seed <= MAX_NUMBER);
     int n =
         snprintf(path, size, "%s/%s/%s%s%s", id->out, id->env, id->method, *cell ? "@" : "", cell);
     if (n > 0 && (size_t)n < size) return FGSF_OK;
@@ -86,7 +88,7 @@ static fgsf_status read_name(const cJSON *json, const char *path, const char *ke
 
 static fgsf_status read_number(const cJSON *json, const char *path, const char *key, double *out) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, key);
-    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble <= 1e15)) {
+    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble <= MAX_NUMBER)) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s: expected a number from 0 on", path, key);
     }
     *out = item->valuedouble;
@@ -200,6 +202,7 @@ static fgsf_status read_with(record_reader reader, const char *directory, fgsf_r
 }
 
 fgsf_status fgsf_run_read(const char *directory, fgsf_run_record *out) {
+    FGSF_REQUIRE(directory && out);
     return read_with(read_record, directory, out);
 }
 
@@ -288,22 +291,27 @@ static fgsf_status write_record(const fgsf_run *run) {
     return status;
 }
 
-static void set_progress(fgsf_run *run, const fgsf_run_progress *progress) {
-    if (!progress) return;
+static fgsf_status set_progress(fgsf_run *run, const fgsf_run_progress *progress) {
+    FGSF_REQUIRE(run);
+    if (!progress) return FGSF_OK;
+    double seconds = progress->seconds + run->earlier_seconds;
+    FGSF_REQUIRE(seconds >= 0 && seconds <= MAX_NUMBER && progress->steps >= 0 &&
+                 progress->steps <= MAX_NUMBER && progress->optimizer_steps >= 0 &&
+                 progress->optimizer_steps <= MAX_NUMBER);
     run->record.progress = *progress;
-    run->record.progress.seconds += run->earlier_seconds;
+    run->record.progress.seconds = seconds;
+    return FGSF_OK;
 }
 
 fgsf_status fgsf_run_update(fgsf_run *run, const fgsf_run_progress *progress) {
-    FGSF_REQUIRE(run);
-    set_progress(run, progress);
+    FGSF_TRY(set_progress(run, progress));
     return write_record(run);
 }
 
 fgsf_status fgsf_run_finish(fgsf_run *run, fgsf_run_status status,
                             const fgsf_run_progress *progress, const char *message) {
-    FGSF_REQUIRE(run);
-    set_progress(run, progress);
+    FGSF_REQUIRE((unsigned)status <= FGSF_RUN_FAILED);
+    FGSF_TRY(set_progress(run, progress));
     run->record.status = status;
     snprintf(run->record.message, sizeof run->record.message, "%s", message ? message : "");
     return write_record(run);
@@ -452,9 +460,10 @@ void fgsf_run_close(fgsf_run *run) {
 }
 
 fgsf_status fgsf_run_mark_failed(const fgsf_run_id *id, const char *message) {
+    FGSF_REQUIRE(id);
     char path[FGSF_PATH];
     fgsf_run *run = calloc(1, sizeof *run);
-    if (!run) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", id->out);
+    if (!run) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a run");
     run->lock = -1;
     fgsf_status status = fgsf_run_directory(id, run->directory, sizeof run->directory);
     if (status == FGSF_OK) status = fgsf_run_path(run, "run.json", path, sizeof path);

@@ -96,6 +96,7 @@ fgsf_status fgsf_stats_quantile(const double *x, size_t n, double q, double *out
 }
 
 fgsf_status fgsf_stats_auc(const double *x, const double *y, size_t n, double *out) {
+    FGSF_REQUIRE(out);
     FGSF_TRY(check_values("x", x, n));
     FGSF_TRY(check_values("y", y, n));
     double area = 0.0;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "number.h"
+#include "require.h"
 
 static _Thread_local char last_error[1024];
 
@@ -56,4 +57,13 @@ fgsf_status fgsf_fail(fgsf_status status, const char *format, ...) {
     clean(message);
     snprintf(last_error, sizeof last_error, "%s", message);
     return status;
+}
+
+fgsf_status fgsf_check_all(const char *what, const fgsf_check *checks, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (checks[i].right) continue;
+        return fgsf_fail(FGSF_ERR_INVALID, "%s.%s: %g is out of range", what, checks[i].name,
+                         checks[i].value);
+    }
+    return FGSF_OK;
 }

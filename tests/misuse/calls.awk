@@ -1,8 +1,10 @@
 # Reads the public headers and writes one call of every exported function for each argument and each bad
 # value of it: NULL, zero, negative, huge, NaN, an object of another shape. The other arguments are good
-# ones, from the fixture of test_misuse.c; a type that it does not know does not compile there.
+# ones, from the fixture of test_misuse.c; a type that it does not know does not compile there. One call
+# of each function has good arguments only and must succeed: a call that is refused for another reason
+# would show nothing. Then one call for each field of the structs that functions take.
 #
-#     CALL(text, must be refused, statements)
+#     CALL(text, WELL or REFUSED or ANY, statements)
 
 BEGIN {
     RS = ";"
@@ -22,17 +24,27 @@ BEGIN {
     n = split("fgsf_archive_put.count fgsf_replay_sample.n fgsf_replay_matching.n " \
               "fgsf_stats_quantile.n fgsf_stats_auc.n " \
               "fgsf_stats_profile.n fgsf_stats_wilcoxon.n fgsf_gpi_choose.num_policies " \
-              "fgsf_gpi_choose.num_actions fgsf_gpi_maximisers.num_policies " \
+              "fgsf_gpi_choose.num_actions fgsf_gpi_maximisers.num_policies fgsf_gpi_gap.num_policies fgsf_gpi_gap.num_actions " \
               "fgsf_gpi_maximisers.num_actions fgsf_gpi_maximisers.max fgsf_reward_ridge.n " \
               "fgsf_reward_ridge.num_features fgsf_run_directory.size fgsf_run_path.size " \
               "fgsf_device_list.name_size fgsf_device_list.about_size fgsf_config_get.size " \
               "fgsf_gpe_run.num_rho fgsf_gpe_run_plain.num_rho " \
               "fgsf_optimizer_step_stretches.count", list, " ")
     for (i = 1; i <= n; i++) counted[list[i]] = 1
+    # Good values that the type alone does not tell.
+    n = split("fgsf_archive_get_int.name \"int\" fgsf_archive_get_real.name \"real\" fgsf_archive_get_text.name \"text\" " \
+              "fgsf_archive_get.name \"array\" fgsf_archive_count.name \"array\" fgsf_replay_load.prefix \"replay\" " \
+              "fgsf_bellman_run.other NULL fgsf_config_load.path CONFIG_TEXT fgsf_config_parse.text \"{}\" " \
+              "fgsf_device_open.name \"cpu\" fgsf_env_set_state.values state fgsf_env_set_state.n STATE_SIZE " \
+              "fgsf_evaluate_fit.reward NULL fgsf_run_read.directory RUN_TEXT fgsf_run_verify.directory RUN_TEXT " \
+              "fgsf_run_summarize.out RUNS_TEXT fgsf_csv_open.last_step -1 fgsf_stats_auc.x rising", list, " ")
+    for (i = 1; i <= n; i += 2) special[list[i]] = list[i + 1]
 }
 
-# A good value of a type; `name` tells texts apart.
+# A good value of a type; `name` tells texts and counts apart.
 function good(type, name) {
+    if ((fn "." name) in special) return special[fn "." name]
+    if (type == "const fgsf_archive *") return "reading"
     if (type ~ /^const char \*$/) return name == "path" ? "PATH_TEXT" : name == "env" ? "\"four_rooms\"" : \
         name == "preset" ? "\"clean\"" : name == "method" ? "\"fg-sfrql\"" : name == "device" ? "\"cpu\"" : \
         name == "key" ? "\"seed\"" : name == "value" ? "\"1\"" : name == "format" ? "\"x\"" : "\"name\""
@@ -45,16 +57,20 @@ function good(type, name) {
     }
     if (type ~ /^(double|float)$/) return "0.5"
     if (type == "bool") return "true"
-    if (type ~ /size_t|uint64_t/) return "8"
-    return "0"
+    if (type ~ /size_t|uint64_t/) return name ~ /size$/ ? "4096" : "8"
+    return name ~ /^(n|rows|max_rows|count|max|threads|num_.*)$/ ? "1" : "0"
 }
 
 # Writes the bad values of a type into bad[], returns how many.
 function bads(type, full,    k) {
     if (type ~ /\*$/) {
         bad[1] = "NULL"
-        if (type ~ /fgsf_network \*$/) { bad[2] = "other_network"; return 2 }
-        return 1
+        if (type !~ /fgsf_(agent|config|env|feature_set|learner|network|optimizer|replay|reward) \*$/) return 1
+        if (fn ~ /_save$/) return 1 # what it saves is loaded
+        bad[2] = type
+        gsub(/^(const )?fgsf_| ?\*$/, "", bad[2])
+        bad[2] = "other_" bad[2]
+        return 2
     }
     if (type ~ /^(double|float)$/) { bad[1] = "NAN"; bad[2] = "INFINITY"; bad[3] = "-1.0"; bad[4] = "1e300"; return 4 }
     if (type == "bool") { bad[1] = "false"; return 1 }
@@ -100,13 +116,13 @@ function write(at, value, refused,    i, text) {
         gsub(/^ +| +$/, "", types[i])
     }
     print "FUNCTION(" fn ")"
-    write(0, "", "false")
+    write(0, "", returns == "fgsf_status" ? "WELL" : "ANY")
     for (i = 1; i <= count; i++) {
         full = fn "." names[i]
         k = bads(types[i], full)
         for (b = 1; b <= k; b++) {
             refused = returns == "fgsf_status" && (bad[b] == "NULL" || bad[b] == "NAN") && !(full in optional)
-            write(i, bad[b], refused ? "true" : "false")
+            write(i, bad[b], refused ? "REFUSED" : "ANY")
         }
     }
 }
