@@ -11,6 +11,8 @@
 
 #define LARGEST_RATE 1e30 // a float, after Adam's correction of its first steps too
 #define MOST_STEPS ((int64_t)1 << 53)
+#define LINE 16   // numbers of a cache line
+#define AHEAD 512 // numbers ahead of the step, memory is asked for
 
 struct fgsf_optimizer {
     fgsf_optimizer_params params;
@@ -97,22 +99,45 @@ FGSF_CLONES static double squared_norm(const float *g, size_t size) {
     return sum;
 }
 
+// The numbers of a step of Adam.
+typedef struct adam_factors {
+    float scale, b1, b2, c1, c2, eps, step, root;
+} adam_factors;
+
 // theta -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps), as PyTorch orders it.
-FGSF_CLONES static void adam_step(fgsf_optimizer *opt, float *restrict theta,
-                                  const float *restrict g, float scale, const fgsf_stretch *at) {
+static inline __attribute__((always_inline)) void
+adam_numbers(const adam_factors f, float *restrict theta, const float *restrict g,
+             float *restrict m, float *restrict v, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        float gi = f.scale * g[i];
+        m[i] = f.b1 * m[i] + f.c1 * gi;
+        v[i] = f.b2 * v[i] + f.c2 * gi * gi;
+        theta[i] -= f.step * m[i] / (sqrtf(v[i]) * f.root + f.eps);
+    }
+}
+
+// The moments of a policy have left the cache since its last step, so they are asked for ahead.
+FGSF_CLONES static void adam_step(fgsf_optimizer *opt, float *theta, const float *g, float scale,
+                                  const fgsf_stretch *at) {
     const fgsf_optimizer_params *p = &opt->params;
     double t = (double)at->steps;
-    float b1 = (float)p->beta1, b2 = (float)p->beta2, eps = (float)p->eps;
-    float c1 = (float)(1.0 - p->beta1), c2 = (float)(1.0 - p->beta2);
-    float step = (float)(at->lr / (1.0 - pow(p->beta1, t)));
-    float root = (float)(1.0 / sqrt(1.0 - pow(p->beta2, t)));
-    float *restrict m = fgsf_optimizer_moment(opt, 0), *restrict v = fgsf_optimizer_moment(opt, 1);
-    for (size_t i = at->offset; i < at->offset + at->count; i++) {
-        float gi = scale * g[i];
-        m[i] = b1 * m[i] + c1 * gi;
-        v[i] = b2 * v[i] + c2 * gi * gi;
-        theta[i] -= step * m[i] / (sqrtf(v[i]) * root + eps);
+    adam_factors f = {.scale = scale,
+                      .b1 = (float)p->beta1,
+                      .b2 = (float)p->beta2,
+                      .c1 = (float)(1.0 - p->beta1),
+                      .c2 = (float)(1.0 - p->beta2),
+                      .eps = (float)p->eps,
+                      .step = (float)(at->lr / (1.0 - pow(p->beta1, t))),
+                      .root = (float)(1.0 / sqrt(1.0 - pow(p->beta2, t)))};
+    float *m = fgsf_optimizer_moment(opt, 0), *v = fgsf_optimizer_moment(opt, 1);
+    size_t i = at->offset, end = i + at->count;
+    for (; i + LINE <= end; i += LINE) {
+        __builtin_prefetch(theta + i + AHEAD, 1);
+        __builtin_prefetch(m + i + AHEAD, 1);
+        __builtin_prefetch(v + i + AHEAD, 1);
+        adam_numbers(f, theta + i, g + i, m + i, v + i, LINE);
     }
+    adam_numbers(f, theta + i, g + i, m + i, v + i, end - i);
 }
 
 FGSF_CLONES static void sgd_step(float *restrict theta, const float *restrict g, float scale,

@@ -29,6 +29,7 @@
 #define COLUMNS (2 * LANES) // of a tile
 #define DEPTH 256           // of a panel, the part of b that tiles read: at most 32 KiB
 #define HEIGHT 256          // of the part of a that is read again for every panel
+#define WIDE (1 << 18)      // numbers of b above which it is not found in the second-level cache
 
 #define INLINE static inline __attribute__((always_inline))
 #ifdef __clang__
@@ -68,19 +69,38 @@ INLINE vec finish(const fgsf_product *t, vec sum, int i, int j) {
     return sum;
 }
 
+// What a tile does besides: `more` continues the sums that are in c, `last` finishes them. While one tile
+// computes, the part of b that is needed next is brought into the second-level cache: `next`, or NULL,
+// in stretches of COLUMNS numbers. Those of COLUMNS steps are `row` apart, then they go on `rows` behind.
+typedef struct stage {
+    bool more, last;
+    const float *next;
+    size_t row, rows;
+} stage;
+
+INLINE void ask_for(const stage *at, size_t p) {
+    const float *next = at->next + p % COLUMNS * at->row + p / COLUMNS * at->rows;
+    for (int i = 0; i < COLUMNS; i += 16) {
+        __builtin_prefetch(next + i, 0, 2);
+    }
+}
+
 // One tile: the product for `rows` rows and `vectors` vectors of columns, both constants where it is
-// inlined, over a depth of k. `more` continues the sums that are in c, `last` finishes them.
-INLINE void tile(const fgsf_product *t, const int rows, const int vectors, size_t a_row,
-                 size_t a_col, bool more, bool last) {
+// inlined, over a depth of k.
+INLINE void tile(const fgsf_product *t, const stage *at, const int rows, const int vectors,
+                 size_t a_row, size_t a_col) {
     vec sums[MAX_ROWS][2];
     UNROLL for (int i = 0; i < rows; i++) {
         UNROLL for (int j = 0; j < vectors; j++) {
-            sums[i][j] = more ? load(t->c + (size_t)i * t->c_row + j * LANES) : (vec){0};
+            sums[i][j] = at->more ? load(t->c + (size_t)i * t->c_row + j * LANES) : (vec){0};
         }
     }
     const float *a = t->a, *b = t->b;
-    for (int p = t->k; p > 0; p--, a += a_col, b += t->b_row) {
+    for (size_t p = 0; p < (size_t)t->k; p++, a += a_col, b += t->b_row) {
         vec right[2];
+        if (at->next) {
+            ask_for(at, p);
+        }
         UNROLL for (int j = 0; j < vectors; j++) {
             right[j] = load(b + j * LANES);
         }
@@ -96,21 +116,22 @@ INLINE void tile(const fgsf_product *t, const int rows, const int vectors, size_
     }
     UNROLL for (int i = 0; i < rows; i++) {
         UNROLL for (int j = 0; j < vectors; j++) {
-            vec sum = last ? finish(t, sums[i][j], i, j) : sums[i][j];
+            vec sum = at->last ? finish(t, sums[i][j], i, j) : sums[i][j];
             store(t->c + (size_t)i * t->c_row + j * LANES, sum);
         }
     }
 }
 
-typedef void tile_function(const fgsf_product *t, bool more, bool last);
+typedef void tile_function(const fgsf_product *t, const stage *at);
 
 #define TILE(rows, vectors)                                                                        \
-    static void tile_##rows##_##vectors(const fgsf_product *t, bool more, bool last) {             \
+    static void tile_##rows##_##vectors(const fgsf_product *t, const stage *at) {                  \
         const int used = rows < MAX_ROWS ? rows : MAX_ROWS;                                        \
+        const stage own = *at;                                                                     \
         if (t->a_col == 1) {                                                                       \
-            tile(t, used, vectors, t->a_row, 1, more, last);                                       \
+            tile(t, &own, used, vectors, t->a_row, 1);                                             \
         } else {                                                                                   \
-            tile(t, used, vectors, 1, t->a_col, more, last);                                       \
+            tile(t, &own, used, vectors, 1, t->a_col);                                             \
         }                                                                                          \
     }
 #define TILES(rows) TILE(rows, 1) TILE(rows, 2)
@@ -210,10 +231,10 @@ static void copy_rows(const float *from, size_t from_row, float *to, size_t to_r
 }
 
 // A tile narrower than a vector, computed to a vector's width beside the matrix.
-static void run_narrow(const fgsf_product *t, bool more, bool last) {
+static void run_narrow(const fgsf_product *t, const stage *at) {
     float c[MAX_ROWS * LANES] = {0}, gate[MAX_ROWS * LANES] = {0}, bias[LANES] = {0};
     fgsf_product wide = *t;
-    copy_rows(t->c, t->c_row, c, LANES, more ? t->m : 0, t->n);
+    copy_rows(t->c, t->c_row, c, LANES, at->more ? t->m : 0, t->n);
     if (t->gate) {
         copy_rows(t->gate, t->gate_row, gate, LANES, t->m, t->n);
         wide.gate = gate;
@@ -225,7 +246,7 @@ static void run_narrow(const fgsf_product *t, bool more, bool last) {
     }
     wide.c = c;
     wide.c_row = LANES;
-    tiles[t->m - 1][0](&wide, more, last);
+    tiles[t->m - 1][0](&wide, at);
     copy_rows(c, LANES, t->c, t->c_row, t->m, t->n);
 }
 
@@ -233,12 +254,17 @@ static void run_narrow(const fgsf_product *t, bool more, bool last) {
 static void run_panel(const fgsf_product *product, int p, int j, int width, float *panel) {
     int vectors = width > LANES ? 2 : 1, stride = vectors * LANES;
     int blocks = (product->m + MAX_ROWS - 1) / MAX_ROWS;
-    bool more = p > 0, last = p + DEPTH >= product->k;
+    stage at = {.more = p > 0, .last = p + DEPTH >= product->k};
     fgsf_product t = *product;
     t.n = width;
-    t.k = last ? product->k - p : DEPTH;
+    t.k = at.last ? product->k - p : DEPTH;
     t.b += (size_t)p * product->b_row + (size_t)j * product->b_col;
     t.bias = product->bias ? product->bias + j : NULL;
+    if ((int64_t)product->n * product->k >= WIDE && j + COLUMNS + LANES <= product->n) {
+        at.next = t.b + COLUMNS * product->b_col;
+        at.row = product->b_col == 1 ? product->b_row : product->b_col;
+        at.rows = product->b_col == 1 ? COLUMNS * product->b_row : COLUMNS;
+    }
     if (product->b_col != 1 || width < stride) {
         pack(t.b, product->b_row, product->b_col, t.k, width, stride, panel);
         t.b = panel;
@@ -251,10 +277,11 @@ static void run_panel(const fgsf_product *product, int p, int j, int width, floa
         t.c = product->c + (size_t)i * product->c_row + j;
         t.gate = product->gate ? product->gate + (size_t)i * product->gate_row + j : NULL;
         if (width < stride) {
-            run_narrow(&t, more, last);
+            run_narrow(&t, &at);
         } else {
-            tiles[t.m - 1][vectors - 1](&t, more, last);
+            tiles[t.m - 1][vectors - 1](&t, &at);
         }
+        at.next = NULL;
     }
 }
 
