@@ -396,7 +396,10 @@ static fgsf_status add_training(fgsf_learner *l, int net) {
         }
     }
     bool error = fgsf_gradient_needs(l->params.gradient.kind).error_network;
-    return status == FGSF_OK && error ? fgsf_learner_add_error(l, training) : status;
+    if (status == FGSF_OK && error) status = fgsf_learner_add_error(l, training);
+    if (status == FGSF_OK) fgsf_optimizer_share(training->opt, l->agent->device);
+    if (status == FGSF_OK && error) fgsf_optimizer_share(training->error_opt, l->agent->device);
+    return status;
 }
 
 fgsf_status fgsf_learner_add_task(fgsf_learner *l) {

@@ -11,16 +11,18 @@
 
 #define LARGEST_RATE 1e30 // a float, after Adam's correction of its first steps too
 #define MOST_STEPS ((int64_t)1 << 53)
-#define LINE 16   // numbers of a cache line
-#define AHEAD 512 // numbers ahead of the step, memory is asked for
+#define LINE 16      // numbers of a cache line
+#define AHEAD 512    // numbers ahead of the step for which memory is asked
+#define SHARED 16384 // numbers, at least, of a thread's part: some 3 us
 
 struct fgsf_optimizer {
     fgsf_optimizer_params params;
     size_t size;
     int64_t steps;
-    float *moments[2];    // NULL for SGD
-    fgsf_copy copies[2];  // of the moments, on a device that has memory of its own
-    fgsf_parameters list; // how they are laid out
+    float *moments[2];         // NULL for SGD
+    fgsf_copy copies[2];       // of the moments, on a device that has memory of its own
+    fgsf_parameters list;      // how they are laid out
+    const fgsf_device *device; // whose threads help with a step; NULL: none
 };
 
 fgsf_optimizer_params fgsf_optimizer_default_params(void) {
@@ -99,45 +101,69 @@ FGSF_CLONES static double squared_norm(const float *g, size_t size) {
     return sum;
 }
 
-// The numbers of a step of Adam.
-typedef struct adam_factors {
+// A step of Adam over a stretch.
+typedef struct adam {
     float scale, b1, b2, c1, c2, eps, step, root;
-} adam_factors;
+    float *theta, *m, *v;
+    const float *g;
+    size_t offset, count;
+} adam;
 
 // theta -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps), as PyTorch orders it.
-static inline __attribute__((always_inline)) void
-adam_numbers(const adam_factors f, float *restrict theta, const float *restrict g,
-             float *restrict m, float *restrict v, size_t count) {
+static inline __attribute__((always_inline)) void adam_numbers(const adam *f, float *restrict theta,
+                                                               const float *restrict g,
+                                                               float *restrict m, float *restrict v,
+                                                               size_t count) {
     for (size_t i = 0; i < count; i++) {
-        float gi = f.scale * g[i];
-        m[i] = f.b1 * m[i] + f.c1 * gi;
-        v[i] = f.b2 * v[i] + f.c2 * gi * gi;
-        theta[i] -= f.step * m[i] / (sqrtf(v[i]) * f.root + f.eps);
+        float gi = f->scale * g[i];
+        m[i] = f->b1 * m[i] + f->c1 * gi;
+        v[i] = f->b2 * v[i] + f->c2 * gi * gi;
+        theta[i] -= f->step * m[i] / (sqrtf(v[i]) * f->root + f->eps);
     }
 }
 
 // The moments of a policy have left the cache since its last step, so they are asked for ahead.
-FGSF_CLONES static void adam_step(fgsf_optimizer *opt, float *theta, const float *g, float scale,
-                                  const fgsf_stretch *at) {
+FGSF_CLONES static void adam_part(const void *what, int part, int parts) {
+    const adam f = *(const adam *)what;
+    size_t lines = f.count / LINE, i = f.offset + lines * (size_t)part / (size_t)parts * LINE;
+    size_t end = f.offset + lines * ((size_t)part + 1) / (size_t)parts * LINE;
+    for (; i < end; i += LINE) {
+        __builtin_prefetch(f.theta + i + AHEAD, 1);
+        __builtin_prefetch(f.m + i + AHEAD, 1);
+        __builtin_prefetch(f.v + i + AHEAD, 1);
+        adam_numbers(&f, f.theta + i, f.g + i, f.m + i, f.v + i, LINE);
+    }
+    if (part + 1 == parts) {
+        adam_numbers(&f, f.theta + i, f.g + i, f.m + i, f.v + i, f.count % LINE);
+    }
+}
+
+static void adam_step(fgsf_optimizer *opt, float *theta, const float *g, float scale,
+                      const fgsf_stretch *at) {
     const fgsf_optimizer_params *p = &opt->params;
     double t = (double)at->steps;
-    adam_factors f = {.scale = scale,
-                      .b1 = (float)p->beta1,
-                      .b2 = (float)p->beta2,
-                      .c1 = (float)(1.0 - p->beta1),
-                      .c2 = (float)(1.0 - p->beta2),
-                      .eps = (float)p->eps,
-                      .step = (float)(at->lr / (1.0 - pow(p->beta1, t))),
-                      .root = (float)(1.0 / sqrt(1.0 - pow(p->beta2, t)))};
-    float *m = fgsf_optimizer_moment(opt, 0), *v = fgsf_optimizer_moment(opt, 1);
-    size_t i = at->offset, end = i + at->count;
-    for (; i + LINE <= end; i += LINE) {
-        __builtin_prefetch(theta + i + AHEAD, 1);
-        __builtin_prefetch(m + i + AHEAD, 1);
-        __builtin_prefetch(v + i + AHEAD, 1);
-        adam_numbers(f, theta + i, g + i, m + i, v + i, LINE);
+    adam f = {.scale = scale,
+              .b1 = (float)p->beta1,
+              .b2 = (float)p->beta2,
+              .c1 = (float)(1.0 - p->beta1),
+              .c2 = (float)(1.0 - p->beta2),
+              .eps = (float)p->eps,
+              .step = (float)(at->lr / (1.0 - pow(p->beta1, t))),
+              .root = (float)(1.0 / sqrt(1.0 - pow(p->beta2, t))),
+              .theta = theta,
+              .m = fgsf_optimizer_moment(opt, 0),
+              .v = fgsf_optimizer_moment(opt, 1),
+              .g = g,
+              .offset = at->offset,
+              .count = at->count};
+    fgsf_pool *pool = opt->device ? opt->device->pool : NULL;
+    int most = 2 * fgsf_pool_threads(pool),
+        parts = at->count < SHARED * (size_t)most ? (int)(at->count / SHARED) : most;
+    if (pool && parts > 1) {
+        fgsf_pool_run(pool, adam_part, &f, parts);
+    } else {
+        adam_part(&f, 0, 1);
     }
-    adam_numbers(f, theta + i, g + i, m + i, v + i, end - i);
 }
 
 FGSF_CLONES static void sgd_step(float *restrict theta, const float *restrict g, float scale,
@@ -206,6 +232,10 @@ fgsf_status fgsf_optimizer_step(fgsf_optimizer *opt, fgsf_network *net, const fl
     FGSF_REQUIRE(opt && net && gradient);
     fgsf_stretch all = {.count = opt->size, .lr = lr};
     return fgsf_optimizer_step_stretches(opt, net, gradient, &all, 1, norm);
+}
+
+void fgsf_optimizer_share(fgsf_optimizer *opt, const fgsf_device *device) {
+    opt->device = device;
 }
 
 int64_t fgsf_optimizer_steps(const fgsf_optimizer *opt) {

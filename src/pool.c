@@ -4,10 +4,12 @@
 // the same rows in its cache each time, the helpers from the back. A helper that comes late, or not at
 // all, finds less to do, and nobody waits for it. Only a helper that the system stops in the middle of
 // a part makes the caller wait. The caller then works alone for a while, so that a busy machine costs
-// it a fraction of its time. Helpers without work spin for a moment, then sleep.
+// it a fraction of its time. Helpers without work spin for a moment, then sleep; one that finds itself on
+// the caller's core, which it could only slow down, sleeps at once.
 #include "pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,12 +23,14 @@
     200e-6 // seconds a helper looks for work before it sleeps: longer than between products
 #define LATE 100e-6 // seconds the caller spins for the last part; more means a helper was stopped
 #define REST 10     // times as long as it waited, the caller then works alone
+#define CROWDED 2e6 // nanoseconds that a helper sleeps which is on the caller's core
 
 struct fgsf_pool {
     // Parts that nobody has taken: piece << 32 | first << 16 | end. The number of the piece keeps a
     // helper that looked long ago from taking a part of another piece.
     _Atomic uint64_t open;
     atomic_int unfinished;
+    atomic_int core;      // of the caller
     fgsf_pool_work *work; // constant while a part is unfinished
     const void *what;
     int parts;
@@ -45,6 +49,15 @@ static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// The core that this runs on, or -1 where that is not known.
+static int this_core(void) {
+#ifdef __linux__
+    return sched_getcpu();
+#else
+    return -1;
+#endif
 }
 
 static void pause_briefly(void) {
@@ -89,6 +102,11 @@ static void *help(void *arg) {
     fgsf_pool *pool = arg;
     fgsf_denormals_flush(); // as the caller does while it computes
     while (!atomic_load(&pool->stop)) {
+        int core = this_core();
+        if (core >= 0 && core == atomic_load(&pool->core)) {
+            nanosleep(&(struct timespec){.tv_nsec = (long)CROWDED}, NULL);
+            continue;
+        }
         work_on(pool, false);
         double until = now() + SPIN;
         while (!is_open(pool) && !atomic_load(&pool->stop) && now() < until) {
@@ -135,6 +153,7 @@ void fgsf_pool_run(fgsf_pool *pool, fgsf_pool_work *work, const void *what, int 
     pool->work = work;
     pool->what = what;
     pool->parts = parts;
+    atomic_store(&pool->core, this_core());
     atomic_store(&pool->unfinished, parts);
     uint64_t piece = (atomic_load(&pool->open) >> 32) + 1;
     atomic_store(&pool->open, piece << 32 | (uint64_t)parts);
@@ -150,6 +169,7 @@ void fgsf_pool_run(fgsf_pool *pool, fgsf_pool_work *work, const void *what, int 
 fgsf_status fgsf_pool_create(int threads, fgsf_pool **out) {
     fgsf_pool *pool = calloc(1, sizeof *pool);
     if (!pool) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for %d threads", threads);
+    atomic_init(&pool->core, -1);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->opened, NULL);
     pthread_cond_init(&pool->finished, NULL);

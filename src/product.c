@@ -25,9 +25,10 @@ void fgsf_product_run(const fgsf_product *product) {
     fgsf_product_run_plain(product);
 }
 
-// A panel of b that has to be copied serves all rows, so such products are cut between columns.
+// A panel of b that has to be copied serves all rows, so such products are cut between columns; and
+// those with few rows.
 static bool is_cut_by_columns(const fgsf_product *p, int parts) {
-    return p->b_col != 1 && p->n >= parts * MIN_COLUMNS;
+    return (p->b_col != 1 || p->m < parts * MIN_ROWS) && p->n >= parts * MIN_COLUMNS;
 }
 
 static void run_part(const void *what, int part, int parts) {

@@ -12,6 +12,9 @@
 
 #define FGSF_STEP_NUMBERS 7 // what ggml's Adam reads; its SGD reads the first two
 
+// Lets the device's threads help with large steps, which have the same bits then.
+void fgsf_optimizer_share(fgsf_optimizer *opt, const fgsf_device *device);
+
 // What a step needs: a network, its optimiser and rate, and a target that follows it.
 typedef struct fgsf_step {
     fgsf_network *net; // NULL: no step

@@ -29,4 +29,20 @@ PATH=/nowhere "$bin/four_rooms" "${tiny[@]}" --quiet --resume --threads 1 --out 
 grep -q "device.threads: 2" log || fail "the refusal does not name the key"
 "$bin/four_rooms" --threads 0 --out none >log 2>&1 && fail "takes no thread at all"
 grep -q "device.threads" log || fail "the refusal does not name the key"
+
+# Processes at once: as many as have a core for each thread, unless --jobs says otherwise.
+processes() {
+    local most=0 now
+    PATH=/nowhere "$bin/four_rooms" "${tiny[@]}" --seeds 2 --quiet "$@" >log 2>&1 &
+    while kill -0 $! 2>/dev/null; do
+        now=$(pgrep -c -P $! || true)
+        most=$((now > most ? now : most))
+        sleep 0.02
+    done
+    wait $! || fail "$(cat log)"
+    echo $most
+}
+cores=$(nproc)
+[ "$(processes --threads "$cores" --out all)" = 1 ] || fail "$cores threads each, and more than one run at once"
+[ "$(processes --threads "$cores" --jobs 2 --out two)" = 2 ] || fail "--jobs 2 is not two runs at once"
 echo "threads: passed"
