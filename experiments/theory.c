@@ -71,7 +71,8 @@ static void run_studies(const options *o, theory_report *report) {
     for (int i = 0; i < theory_num_studies; i++) {
         if (o->all || o->chosen[i]) theory_run(report, &theory_studies[i]);
     }
-    if (report->csv && fclose(report->csv) != 0 && report->status == FGSF_OK) {
+    bool bad = report->csv && ferror(report->csv);
+    if (report->csv && (fclose(report->csv) != 0 || bad) && report->status == FGSF_OK) {
         report->status = fgsf_fail(FGSF_ERR_IO, "%s: the file is incomplete", path);
     }
     fgsf_device_free(report->device);

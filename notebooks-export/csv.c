@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "number.h"
 
 // Ends the line at `text` and returns where the next one begins.
 static char *cut_line(char *text) {
@@ -152,7 +153,7 @@ fgsf_status csv_maybe(const csv *t, size_t row, size_t col, double *out) {
         *out = NAN;
         return FGSF_OK;
     }
-    double value = strtod(text, &end);
+    double value = fgsf_number_scan(text, &end);
     if (end == text || *end != '\0') return csv_fail(t, row, col, "is not a number");
     *out = isfinite(value) ? value : NAN;
     return FGSF_OK;

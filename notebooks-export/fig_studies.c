@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "number.h"
 
 // ---- averaging ----------------------------------------------------------------------------------
 
@@ -166,7 +167,7 @@ static fgsf_status write_grid(exporter *e, const group *g, plot *f) {
     fputs("method,quantity,value,x,mean,low,high,seeds\n", f->csv);
     for (size_t i = 0; i < n; i++) {
         char *end = NULL;
-        strtod(points[i].value, &end);
+        fgsf_number_scan(points[i].value, &end);
         numbers = numbers && *end == '\0';
         names_add(&e->pool, &values, points[i].value);
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "number.h"
 
 // The methods in the order of every legend, their names in the paper's figures, and one look each for
 // all figures. Colours are Okabe and Ito's, which colour-blind readers can tell apart. In grey, dashes
@@ -83,7 +84,7 @@ look palette(size_t i) {
 bool cell_is_averaging(const char *cell, double *slip, long *n, const char **estimator) {
     char *end = NULL;
     if (!cell || strncmp(cell, "slip", 4) != 0) return false;
-    *slip = strtod(cell + 4, &end);
+    *slip = fgsf_number_scan(cell + 4, &end);
     *n = 1;
     *estimator = "";
     if (end > cell + 4 && *end == '\0') return true;
@@ -100,7 +101,8 @@ static size_t find_number(const char *cell) {
     size_t letters = 0;
     for (size_t i = 0; cell[i]; i++) {
         char *end = NULL;
-        if (letters > 2 && strchr("0123456789", cell[i]) && (strtod(cell + i, &end), !*end))
+        if (letters > 2 && strchr("0123456789", cell[i]) &&
+            (fgsf_number_scan(cell + i, &end), !*end))
             return i;
         letters = strchr("0123456789.-", cell[i]) ? 0 : letters + 1;
     }
@@ -130,7 +132,7 @@ int cell_compare(const char *a, const char *b) {
     while (*a && *b) {
         if (strchr("0123456789", *a) && strchr("0123456789", *b)) {
             char *end_a = NULL, *end_b = NULL;
-            double x = strtod(a, &end_a), y = strtod(b, &end_b);
+            double x = fgsf_number_scan(a, &end_a), y = fgsf_number_scan(b, &end_b);
             if (x != y) return x < y ? -1 : 1;
             a = end_a;
             b = end_b;

@@ -184,6 +184,20 @@ static fgsf_status read_record(const cJSON *json, const char *path, fgsf_run_rec
     return read_config(json, path, &r->config);
 }
 
+// A record begins with a checksum of what follows. Versions before this one did not write it.
+#define SEAL "{\n\"checksum\": \""
+#define SEAL_SIZE (sizeof SEAL - 1 + 16 + 3)
+
+static fgsf_status check_seal(const char *text, const char *path) {
+    size_t length = strlen(text), start = sizeof SEAL - 1;
+    if (length < SEAL_SIZE || strncmp(text, SEAL, start) != 0) return FGSF_OK;
+    uint64_t sum = fgsf_hash(FGSF_HASH_START, text + SEAL_SIZE, length - SEAL_SIZE);
+    char expected[24];
+    snprintf(expected, sizeof expected, "%016llx\",\n", (unsigned long long)sum);
+    if (strncmp(text + start, expected, SEAL_SIZE - start) == 0) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_FORMAT, "%s: its checksum is not that of its content", path);
+}
+
 typedef fgsf_status (*record_reader)(const cJSON *json, const char *path, fgsf_run_record *r);
 
 static fgsf_status read_with(record_reader reader, const char *directory, fgsf_run_record *out) {
@@ -195,6 +209,7 @@ static fgsf_status read_with(record_reader reader, const char *directory, fgsf_r
     if (status == FGSF_OK) status = fgsf_io_read(path, MAX_RECORD, &text, NULL);
     if (status == FGSF_OK) status = fgsf_json_parse(text, path, &json);
     if (status == FGSF_OK) status = reader(json, path, &record);
+    if (status == FGSF_OK) status = check_seal(text, path);
     if (status == FGSF_OK) *out = record;
     cJSON_Delete(json);
     free(text);
@@ -204,6 +219,17 @@ static fgsf_status read_with(record_reader reader, const char *directory, fgsf_r
 fgsf_status fgsf_run_read(const char *directory, fgsf_run_record *out) {
     FGSF_REQUIRE(directory && out);
     return read_with(read_record, directory, out);
+}
+
+fgsf_status fgsf_run_read_own(const char *directory, fgsf_run_record *r) {
+    FGSF_TRY(fgsf_run_read(directory, r));
+    char place[3 * FGSF_RUN_NAME + 64];
+    int n = snprintf(place, sizeof place, "/%s/%s%s%s/seed-%lld", r->env, r->method,
+                     *r->cell ? "@" : "", r->cell, (long long)r->seed);
+    size_t length = strlen(directory), size = (size_t)n;
+    if (length > size && strcmp(directory + length - size, place) == 0) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_FORMAT, "%s/run.json: is the record of another run, %s", directory,
+                     place + 1);
 }
 
 static fgsf_status read_seals(const cJSON *json, const char *path, fgsf_run_record *r) {
@@ -271,21 +297,25 @@ static fgsf_status write_record(const fgsf_run *run) {
     print_files(r, files, sizeof files);
     char *config = fgsf_config_to_json(&r->config), *text = NULL;
     if (!config) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
-    int n = asprintf(&text,
-                     "{\n\"schema\": \"%s\",\n\"env\": \"%s\",\n\"method\": \"%s\",\n"
-                     "\"cell\": \"%s\",\n\"seed\": %lld,\n\"status\": \"%s\",\n"
-                     "\"message\": \"%s\",\n\"steps\": %lld,\n\"optimizer_steps\": %lld,\n"
-                     "\"seconds\": %lld.%03d,\n\"fgsf_version\": \"%s\",\n"
-                     "\"commit\": \"%s\",\n\"ggml_version\": \"%s\",\n\"cpu\": \"%s\",\n"
-                     "\"files\": {%s},\n\"config_hash\": \"%016llx\",\n\"config\": %s}\n",
-                     FGSF_RUN_SCHEMA, r->env, r->method, r->cell, (long long)r->seed,
-                     fgsf_run_status_name(r->status), message, (long long)r->progress.steps,
-                     (long long)r->progress.optimizer_steps, (long long)r->progress.seconds,
-                     (int)(1000 * (r->progress.seconds - (double)(long long)r->progress.seconds)),
-                     fgsf_version(), fgsf_commit(), fgsf_ggml_version(), cpu, files,
-                     (unsigned long long)fgsf_config_hash(&r->config), config);
+    int n = asprintf(
+        &text,
+        SEAL "................\",\n\"schema\": \"%s\",\n\"env\": \"%s\",\n\"method\": \"%s\",\n"
+             "\"cell\": \"%s\",\n\"seed\": %lld,\n\"status\": \"%s\",\n"
+             "\"message\": \"%s\",\n\"steps\": %lld,\n\"optimizer_steps\": %lld,\n"
+             "\"seconds\": %lld.%03d,\n\"fgsf_version\": \"%s\",\n"
+             "\"commit\": \"%s\",\n\"ggml_version\": \"%s\",\n\"cpu\": \"%s\",\n"
+             "\"files\": {%s},\n\"config_hash\": \"%016llx\",\n\"config\": %s}\n",
+        FGSF_RUN_SCHEMA, r->env, r->method, r->cell, (long long)r->seed,
+        fgsf_run_status_name(r->status), message, (long long)r->progress.steps,
+        (long long)r->progress.optimizer_steps, (long long)r->progress.seconds,
+        (int)(1000 * (r->progress.seconds - (double)(long long)r->progress.seconds)),
+        fgsf_version(), fgsf_commit(), fgsf_ggml_version(), cpu, files,
+        (unsigned long long)fgsf_config_hash(&r->config), config);
     free(config);
     if (n < 0) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
+    uint64_t sum = fgsf_hash(FGSF_HASH_START, text + SEAL_SIZE, (size_t)n - SEAL_SIZE);
+    snprintf(cpu, sizeof cpu, "%016llx", (unsigned long long)sum);
+    memcpy(text + sizeof SEAL - 1, cpu, 16);
     status = fgsf_io_write(path, text, (size_t)n);
     free(text);
     return status;
@@ -394,7 +424,7 @@ fgsf_status fgsf_run_look(const fgsf_run_id *id, fgsf_run_found *found) {
     *found = FGSF_FOUND_NOTHING;
     if (access(path, F_OK) != 0) return FGSF_OK;
     bool busy = is_locked(directory); // first: a run that ends in between is then read as finished
-    FGSF_TRY(fgsf_run_read(directory, &record));
+    FGSF_TRY(fgsf_run_read_own(directory, &record));
     bool finished = record.status == FGSF_RUN_DONE || record.status == FGSF_RUN_DIVERGED;
     *found = finished ? FGSF_FOUND_FINISHED : busy ? FGSF_FOUND_BUSY : FGSF_FOUND_UNFINISHED;
     return FGSF_OK;
@@ -416,7 +446,7 @@ static fgsf_status inspect(fgsf_run *run, const fgsf_run_id *id, const fgsf_conf
         r->config.seed = id->seed;
         return write_record(run);
     }
-    FGSF_TRY(fgsf_run_read(run->directory, r));
+    FGSF_TRY(fgsf_run_read_own(run->directory, r));
     bool finished = r->status == FGSF_RUN_DONE || r->status == FGSF_RUN_DIVERGED;
     *found = finished ? FGSF_FOUND_FINISHED : FGSF_FOUND_UNFINISHED;
     if (finished) return FGSF_OK;
@@ -470,7 +500,7 @@ fgsf_status fgsf_run_mark_failed(const fgsf_run_id *id, const char *message) {
     if (status == FGSF_OK && access(path, F_OK) == 0) {
         status = take_lock(run->directory, &run->lock);
         if (status == FGSF_OK && run->lock >= 0) {
-            status = fgsf_run_read(run->directory, &run->record);
+            status = fgsf_run_read_own(run->directory, &run->record);
             if (status == FGSF_OK && run->record.status == FGSF_RUN_RUNNING) {
                 status = fgsf_run_finish(run, FGSF_RUN_FAILED, NULL, message);
             }

@@ -161,6 +161,11 @@ fgsf_status fgsf_csv_open(fgsf_run *run, const char *name, const char *header, i
                       "%s: not a plain name of less than 32 bytes, or the run has %d CSV files",
                       csv->path, FGSF_RUN_FILES);
     }
+    if (status == FGSF_OK && last_step > run->record.progress.steps) {
+        status =
+            fgsf_fail(FGSF_ERR_FORMAT, "%s: to go on at step %lld, but run.json is of step %lld",
+                      csv->path, (long long)last_step, (long long)run->record.progress.steps);
+    }
     if (status == FGSF_OK) {
         status = last_step < 0 ? start_anew(csv, header) : cut_back(csv, header, last_step);
     }

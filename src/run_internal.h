@@ -26,6 +26,10 @@ fgsf_run_file *fgsf_run_find_file(fgsf_run_record *record, const char *name);
 // fgsf_run_verify with the record at hand.
 fgsf_status fgsf_csv_verify(const char *directory, const fgsf_run_record *record);
 
+// fgsf_run_read where a driver wrote the run: the record must be of this place, not of a run that
+// was copied here.
+fgsf_status fgsf_run_read_own(const char *directory, fgsf_run_record *out);
+
 // Writes a/b.
 fgsf_status fgsf_path_join(const char *a, const char *b, char *path, size_t size);
 

@@ -256,9 +256,13 @@ static void put_rows(FILE *out, const fgsf_run_record *r, const char *standing,
 typedef struct summary {
     FILE *out;
     size_t root;     // length of OUT, which messages leave out
-    int damaged;     // finished runs whose files are not those of run.json
+    int damaged;     // runs whose files cannot be read, or are not those of run.json
     char first[800]; // what is wrong with the first one
 } summary;
+
+static void note_damage(summary *s) {
+    if (s->damaged++ == 0) snprintf(s->first, sizeof s->first, "%s", fgsf_last_error());
+}
 
 // Fails only without memory; every other problem is written into the row.
 static fgsf_status put_run(summary *s, const char *directory) {
@@ -266,7 +270,7 @@ static fgsf_status put_run(summary *s, const char *directory) {
     const char *relative = directory + s->root + 1;
     fgsf_run_record r;
     collection all = {0};
-    fgsf_status status = fgsf_run_read(directory, &r);
+    fgsf_status status = fgsf_run_read_own(directory, &r);
     if (status == FGSF_ERR_MEMORY) return status;
     if (status != FGSF_OK) { // what its place says, and why there is no more
         char message[600];
@@ -274,13 +278,14 @@ static fgsf_status put_run(summary *s, const char *directory) {
         fprintf(out, ",,,,unreadable,,,,,,,0,,,,,,,");
         put_quoted(out, message);
         fputs(",,,\n", out);
+        note_damage(s);
         return FGSF_OK;
     }
     status = fgsf_csv_verify(directory, &r);
     if (status == FGSF_ERR_MEMORY) return status;
     if (status != FGSF_OK) { // its numbers would be wrong
         put_rows(out, &r, "damaged", &all, fgsf_last_error());
-        if (s->damaged++ == 0) snprintf(s->first, sizeof s->first, "%s", fgsf_last_error());
+        note_damage(s);
         return FGSF_OK;
     }
     status = read_rows(directory, "train.csv", train_columns, 3, train_row, &all);
@@ -288,6 +293,8 @@ static fgsf_status put_run(summary *s, const char *directory) {
         status = read_rows(directory, "eval.csv", eval_columns, 6 + LATER, eval_row, &all);
     if (status == FGSF_OK) status = add_unevaluated(&all);
     if (status != FGSF_ERR_MEMORY) {
+        bool ended = r.status == FGSF_RUN_DONE || r.status == FGSF_RUN_DIVERGED;
+        if (status != FGSF_OK && ended) note_damage(s); // others are resumed, or refused, by name
         put_rows(out, &r, fgsf_run_status_name(r.status), &all,
                  status == FGSF_OK ? r.message : fgsf_last_error());
     }

@@ -347,7 +347,7 @@ broken state.gguf state.gguf sh -c 'echo nonsense >state.gguf'
 broken state.gguf state.gguf cp ../../fg-sfrql-average/seed-0/state.gguf state.gguf
 broken train.csv "train.csv: line 2" sed -i '2s/.*/x,0,0,0/' train.csv
 broken train.csv "train.csv: its rows" sed -i '3d' train.csv
-broken train.csv "train.csv: its rows" truncate -s "$(head -n 4 $run/train.csv | wc -c)" train.csv
+broken train.csv "train.csv: its rows" truncate -s "$(head -n 2 $run/train.csv | wc -c)" train.csv
 broken train.csv "train.csv: its rows" sed -i '2s/,[^,]*$/,0.125/' train.csv
 broken train.csv "train.csv" rm train.csv
 broken train.csv "train.csv: is not a regular file" sh -c 'rm train.csv && mkfifo train.csv'
@@ -401,7 +401,8 @@ for method in fg-sfrql fg-sfrql-average; do
 done
 
 # A diverged run is finished, keeps its rows and ends well.
-good four_rooms --methods fg-sfrql --out diverged --quiet --set train.divergence_limit=1e-30
+good four_rooms --methods fg-sfrql --out diverged --quiet --set train.divergence_limit=1e-30 \
+    --set eval.every=7 --set eval.episodes=1
 [ "$(status_of diverged/four_rooms/fg-sfrql/seed-0)" = diverged ] || fail "a diverged run"
 grep -q '^four_rooms,fg-sfrql,,0,diverged' diverged/summary.csv || fail "diverged: summary.csv"
 [ ! -s out ] || fail "--quiet prints: $(cat out)"

@@ -38,6 +38,22 @@ PATH=$work/nothing "$bin/four_rooms" --scale smoke --methods fg-sfrql --out runs
     --set eval.episodes=1 --set eval.horizon=5 2>log || fail "training: $(cat log)"
 full "$bin/watch" runs/four_rooms/fg-sfrql/seed-0/policy.gguf
 
+# Files that an option names, and the page: a folder in its place is told, a link is not followed.
+"$bin/overhead" --methods dqn --steps 3 --warmup 1 --csv /dev/full >/dev/null 2>log &&
+    fail "overhead --csv /dev/full ends well"
+grep -q writ log || fail "overhead --csv /dev/full: $(cat log)"
+rm runs/index.html runs/lock
+mkdir runs/index.html
+ln -s "$work/elsewhere" runs/lock
+code=0
+PATH=$work/nothing "$bin/four_rooms" --scale smoke --methods fg-sfrql --out runs --quiet \
+    --set train.steps_per_task=60 --set net.hidden=8 --set train.batch_size=8 \
+    --set eval.episodes=1 --set eval.horizon=5 2>log || code=$?
+[ $code = 2 ] && grep -q 'runs/index.html: Is a directory' log || fail "a folder index.html: $code, $(cat log)"
+[ ! -e elsewhere ] || fail "the link in place of the lock is followed"
+rmdir runs/index.html
+rm runs/lock
+
 # ---- terminal codes: none comes back raw ---------------------------------------------------------
 
 esc=$'\033]0;title\a\033[2J'

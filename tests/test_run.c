@@ -240,6 +240,7 @@ TEST a_resumed_csv_equals_an_uninterrupted_one(void) {
     char whole[8192];
     snprintf(whole, sizeof whole, "%s", content(in_run(&id, "whole.csv")));
     // A crash at any byte after the checkpoint at step 200.
+    ASSERT_OK(fgsf_run_update(run, &(fgsf_run_progress){1, 200, 1}));
     ASSERT_EQ(FGSF_OK, fgsf_csv_open(run, "train.csv", COLUMNS, -1, &csv));
     ASSERT_EQ(FGSF_OK, rows(csv, 0, 200));
     ASSERT_EQ(FGSF_OK, fgsf_csv_close(csv));
@@ -263,12 +264,13 @@ static size_t interrupted(const fgsf_run_id *id, const fgsf_config *cfg, bool kn
     fgsf_run *run = NULL;
     fgsf_run_found found;
     fgsf_csv *csv = NULL;
-    fgsf_run_progress progress = {1, 1, 1};
+    fgsf_run_progress progress = {1, 100, 1};
     bool good = fgsf_run_open(id, cfg, false, &found, &run) == FGSF_OK && run &&
                 fgsf_csv_open(run, "train.csv", COLUMNS, -1, &csv) == FGSF_OK &&
                 rows(csv, 0, 100) == FGSF_OK && fgsf_csv_sync(csv) == FGSF_OK &&
                 fgsf_run_update(run, &progress) == FGSF_OK;
     size_t first = good ? strlen(content(in_run(id, "train.csv"))) : 0;
+    progress.steps = 200;
     good = good && rows(csv, 100, 200) == FGSF_OK && fgsf_csv_sync(csv) == FGSF_OK &&
            (!known || fgsf_run_update(run, &progress) == FGSF_OK) && rows(csv, 200, 250) == FGSF_OK;
     if (!good || fgsf_csv_close(csv) != FGSF_OK) abort();
@@ -294,6 +296,10 @@ TEST rows_belong_to_the_state_whenever_the_process_dies(void) {
         interrupted(&id, &cfg, known);
         // The state is that of the first checkpoint, or of the second once run.json knows its rows.
         ASSERT_EQ(known ? FGSF_OK : FGSF_ERR_FORMAT, resume_at(&id, &cfg, 200));
+        if (known) { // rows and run.json of a backup, with a state that is newer than both
+            ASSERT_EQ(FGSF_ERR_FORMAT, resume_at(&id, &cfg, 500));
+            ASSERT(says("run.json is of step 200"));
+        }
         ASSERT_OK(resume_at(&id, &cfg, 100));
         ASSERT_EQ(FGSF_ERR_FORMAT, resume_at(&id, &cfg, 90)); // a state of nowhere
         ASSERT(says("train.csv: its rows up to step 90"));
@@ -407,7 +413,8 @@ TEST pipes_folders_and_links_in_place_of_files(void) {
         ASSERT_EQ(0, mkfifo(in_run(&id, names[i]), 0666));
         resume_at(&id, &cfg, 100); // whatever it says, it says it
     }
-    ASSERT_OK(fgsf_run_summarize(out));
+    ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_run_summarize(out));
+    ASSERT(says("run.json: is not a regular file"));
     alarm(0);
     PASS();
 }
@@ -456,6 +463,7 @@ TEST a_corrupted_csv_is_named(void) {
     fgsf_run_found found;
     fgsf_csv *csv = NULL;
     ASSERT_EQ(FGSF_OK, fgsf_run_open(&id, &cfg, false, &found, &run));
+    ASSERT_OK(fgsf_run_update(run, &(fgsf_run_progress){1, 100, 1}));
     ASSERT_EQ(FGSF_ERR_IO, fgsf_csv_open(run, "train.csv", COLUMNS, 100, &csv)); // not there
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         put(in_run(&id, "train.csv"), bad[i]);
@@ -488,10 +496,58 @@ TEST a_corrupted_record_is_named(void) {
     // The summary says so and goes on with the others.
     id.seed = 1;
     ASSERT_EQ(FGSF_ERR_FORMAT, make_run(&id, &cfg, FGSF_RUN_DONE));
-    ASSERT_EQ(FGSF_OK, fgsf_run_summarize(out));
+    ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_run_summarize(out));
+    ASSERT(says("run.json"));
     char path[128];
     snprintf(path, sizeof path, "%s/summary.csv", out);
     ASSERT(strstr(content(path), "unreadable"));
+    PASS();
+}
+
+// Any byte of run.json, numbers and names that could well be others included.
+TEST a_changed_record_is_noticed(void) {
+    fgsf_config cfg = config();
+    fgsf_run_id id = id_of(0);
+    fgsf_run_record record, changed;
+    char directory[256];
+    static char whole[1 << 13];
+    ASSERT_OK(make_run(&id, &cfg, FGSF_RUN_DONE));
+    ASSERT_OK(fgsf_run_directory(&id, directory, sizeof directory));
+    ASSERT_OK(fgsf_run_read(directory, &record));
+    const char *path = in_run(&id, "run.json");
+    snprintf(whole, sizeof whole, "%s", content(path));
+    size_t accepted = 0, length = strlen(whole);
+    for (size_t i = 0; i < length; i++) {
+        char before = whole[i];
+        whole[i] = before == '7' ? '8' : '7';
+        put(path, whole);
+        whole[i] = before;
+        if (fgsf_run_read(directory, &changed) != FGSF_OK) continue;
+        accepted++; // the name of the checksum is no part of it
+        ASSERT_MEM_EQ(&record, &changed, sizeof record);
+    }
+    ASSERT(accepted < 10);
+    put(path, whole);
+    ASSERT_OK(fgsf_run_read(directory, &changed));
+    PASS();
+}
+
+// A run that was copied to the place of another seed would count twice.
+TEST a_run_in_the_place_of_another_is_noticed(void) {
+    fgsf_config cfg = config();
+    fgsf_run_id id = id_of(0), other = id_of(1);
+    fgsf_run *run = NULL;
+    fgsf_run_found found;
+    ASSERT_OK(make_run(&id, &cfg, FGSF_RUN_DONE));
+    ASSERT_OK(make_run(&other, &cfg, FGSF_RUN_DONE));
+    put(in_run(&other, "run.json"), content(in_run(&id, "run.json")));
+    ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_run_look(&other, &found));
+    ASSERT(says("is the record of another run, four_rooms/fg-sfrql/seed-0"));
+    ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_run_open(&other, &cfg, true, &found, &run));
+    ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_run_mark_failed(&other, "x"));
+    ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_run_summarize(out));
+    ASSERT(says("seed-1/run.json"));
+    ASSERT_OK(fgsf_run_look(&id, &found));
     PASS();
 }
 
@@ -535,7 +591,7 @@ TEST a_full_disk_is_named_and_harms_nothing(void) {
     struct rlimit old, small = {1000, 0};
     ASSERT_EQ(FGSF_OK, fgsf_run_open(&id, &cfg, false, &found, &run));
     ASSERT_EQ(FGSF_OK, fgsf_csv_open(run, "train.csv", COLUMNS, -1, &csv));
-    fgsf_run_progress progress = {1, 1, 1};
+    fgsf_run_progress progress = {1, 100, 1};
     ASSERT_OK(rows(csv, 0, 100)); // a checkpoint at step 100
     ASSERT_OK(fgsf_csv_sync(csv));
     ASSERT_OK(fgsf_run_update(run, &progress));
@@ -587,7 +643,8 @@ TEST the_summary_covers_everything(void) {
     id = (fgsf_run_id){out, "reacher", "dqn", "c1", 0};
     ASSERT_EQ(FGSF_OK, make_run(&id, &cfg, FGSF_RUN_DONE));
     put(in_run(&id, "train.csv"), "step,task,task_step,cum_reward,loss\nnonsense\n");
-    ASSERT_EQ(FGSF_OK, fgsf_run_summarize(out));
+    ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_run_summarize(out));
+    ASSERT(says("train.csv: line 2"));
     char path[128], expected[2048], hash[32];
     snprintf(path, sizeof path, "%s/summary.csv", out);
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)fgsf_config_hash(&cfg));
@@ -605,8 +662,9 @@ TEST the_summary_covers_everything(void) {
         "\"%s/reacher/dqn@c1/seed-0/train.csv: line 2: not a row of this table\",,,\n",
         hash, hash, hash, hash, hash, hash, out);
     ASSERT_STR_EQ(expected, content(path));
-    ASSERT_EQ(FGSF_OK, fgsf_run_summarize(out));
+    ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_run_summarize(out));
     ASSERT_STR_EQ(expected, content(path));
+    remove(in_run(&id, "train.csv"));
     // An evaluation that is older than the discounted return is read without it.
     id = id_of(10);
     put(in_run(&id, "eval.csv"), "task,episode,reward_model,epsilon,return,steps,success\n"
@@ -638,6 +696,8 @@ int main(int argc, char **argv) {
     RUN_TEST(a_finished_run_that_was_changed_is_damaged);
     RUN_TEST(a_corrupted_csv_is_named);
     RUN_TEST(a_corrupted_record_is_named);
+    RUN_TEST(a_changed_record_is_noticed);
+    RUN_TEST(a_run_in_the_place_of_another_is_noticed);
     RUN_TEST(names_stay_inside_the_directory);
     RUN_TEST(an_unwritable_place_is_named);
     RUN_TEST(a_full_disk_is_named_and_harms_nothing);

@@ -96,7 +96,11 @@ void fgsf_overhead_row(const fgsf_overhead_options *o, const fgsf_overhead_table
 }
 
 int fgsf_overhead_end(const fgsf_overhead_table *t, bool good) {
-    if (t->csv) fclose(t->csv);
+    bool written = !t->csv || !ferror(t->csv);
+    if (t->csv && (fclose(t->csv) != 0 || !written)) {
+        fgsf_say(PROGRAM ": --csv: cannot write all of it");
+        good = false;
+    }
     return good ? 0 : 2;
 }
 

@@ -1,6 +1,7 @@
 // Training with checkpoints, then evaluation and the data for pictures.
 #include "run_one.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,9 +64,11 @@ static fgsf_status begin(session *s) {
     struct stat info;
     int64_t last_step = -1;
     FGSF_TRY(fgsf_run_path(s->run, "state.gguf", path, sizeof path));
-    if (stat(path, &info) == 0) {
+    if (lstat(path, &info) == 0) {
         FGSF_TRY(fgsf_trainer_load(s->trainer, path));
         last_step = fgsf_trainer_progress(s->trainer).step;
+    } else if (errno != ENOENT) {
+        return fgsf_fail(FGSF_ERR_IO, "%s: cannot look for it: %s", path, strerror(errno));
     }
     FGSF_TRY(fgsf_csv_open(s->run, "train.csv", TRAIN_HEADER, last_step, &s->train));
     if (s->cfg->eval.every > 0) {
@@ -190,6 +193,7 @@ static int give_up(session *s, fgsf_status status) {
     if (s->train) {
         fgsf_run_progress progress = progress_of(s);
         fgsf_csv_sync(s->train);
+        if (s->curve) fgsf_csv_sync(s->curve);
         fgsf_run_finish(s->run, status == FGSF_DIVERGED ? FGSF_RUN_DIVERGED : FGSF_RUN_FAILED,
                         &progress, message);
     }

@@ -262,7 +262,7 @@ static int close_study(const study *s, bool anything_done) {
     const fgsf_cli *cli = s->cli;
     char path[4096];
     snprintf(path, sizeof path, "%s/lock", cli->out);
-    int lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666), code = 0;
+    int lock = open(path, O_CREAT | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666), code = 0;
     while (lock >= 0 && flock(lock, LOCK_EX) != 0 && errno == EINTR) continue;
     if (fgsf_run_summarize(cli->out) != FGSF_OK) {
         code = fgsf_cli_fail(cli);
@@ -330,7 +330,8 @@ static int run_jobs(study *s) {
     }
     int code = unfinished < 0 ? fgsf_cli_fail(cli) : close_study(s, any_done(s));
     if (!fgsf_page_close(s->page, fgsf_stop || unfinished < 0 ? "stopped" : "done")) {
-        fprintf(stderr, "%s: %s/index.html: %s\n", cli->spec->program, cli->out, strerror(errno));
+        fgsf_say("%s: %s/index.html: %s", cli->spec->program, cli->out, strerror(errno));
+        code = code ? code : FGSF_CLI_BAD;
     }
     if (code != 0) {
         return code;

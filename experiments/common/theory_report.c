@@ -43,7 +43,8 @@ void theory_run(theory_report *report, const theory_study *study) {
                 "tolerance");
     }
     study->run(report);
-    if (report->curve && fclose(report->curve) != 0 && report->status == FGSF_OK) {
+    bool bad = report->curve && ferror(report->curve);
+    if (report->curve && (fclose(report->curve) != 0 || bad) && report->status == FGSF_OK) {
         report->status = fgsf_fail(FGSF_ERR_IO, "%s: the curve file is incomplete", report->curves);
     }
     report->curve = NULL;

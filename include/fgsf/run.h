@@ -136,8 +136,8 @@ FGSF_API fgsf_status fgsf_run_mark_failed(const fgsf_run_id *id, const char *mes
 // Opens a CSV file of the run for appending. With `last_step` < 0 it starts with `header` only.
 // Otherwise rows whose first column is at most `last_step` stay and the rest is dropped, so that a resumed
 // run ends with the same file as an uninterrupted one. The rows that stay must be, byte for byte, those of
-// one of the last two syncs in run.json. Before a checkpoint is written, sync the rows and update
-// run.json.
+// one of the last two syncs in run.json, which must have come to that step. Before a checkpoint is
+// written, sync the rows and update run.json.
 FGSF_API fgsf_status fgsf_csv_open(fgsf_run *run, const char *name, const char *header,
                                    int64_t last_step, fgsf_csv **out);
 
