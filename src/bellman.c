@@ -309,12 +309,19 @@ void fgsf_bellman_free(fgsf_bellman *bellman) {
 
 // ---- Batches ------------------------------------------------------------------------------------
 
+static int num_states(const fgsf_batch *batch) {
+    return batch->state ? batch->states : batch->pairs;
+}
+
 // Only samples that are present count.
 static fgsf_status check_states(const fgsf_bellman_params *p, const fgsf_batch *batch) {
     size_t input = (size_t)p->shape.input, samples = (size_t)p->samples;
-    int rows = batch->state ? batch->states : batch->pairs;
+    int rows = num_states(batch), pairs = batch->present ? batch->pairs : rows;
     bool finite = fgsf_all_finite(batch->s, (size_t)rows * input);
-    for (int b = 0; b < (batch->present ? batch->pairs : rows) && finite; b++) {
+    if (batch->next) {
+        finite = finite && fgsf_all_finite(batch->s_next, (size_t)batch->nexts * input);
+    }
+    for (int b = 0; b < pairs && !batch->next && finite; b++) {
         size_t row = (size_t)(batch->present && batch->state ? batch->state[b] : b);
         size_t count = batch->present ? (size_t)batch->present[b] : samples;
         finite = fgsf_all_finite(batch->s_next + row * samples * input, count * input);
@@ -336,6 +343,13 @@ static fgsf_status check_batch(const fgsf_bellman_params *p, const fgsf_batch *b
             batch->states > batch->pairs) {
             return fgsf_fail(FGSF_ERR_INVALID, "batch.state[%d]: %d of %d states of %d pairs", b,
                              (int)batch->state[b], batch->states, batch->pairs);
+        }
+    }
+    int samples = num_states(batch) * p->samples;
+    for (int i = 0; batch->next && i < samples; i++) {
+        if (batch->next[i] < 0 || batch->next[i] >= batch->nexts || batch->nexts > samples) {
+            return fgsf_fail(FGSF_ERR_INVALID, "batch.next[%d]: %d of %d next states of %d samples",
+                             i, (int)batch->next[i], batch->nexts, samples);
         }
     }
     if (!(batch->denominator >= 0.0 && isfinite(batch->denominator))) {
@@ -409,8 +423,29 @@ static void load_targets(const fgsf_bellman_params *p, const fgsf_bellman_inputs
     }
 }
 
-static int num_states(const fgsf_batch *batch) {
-    return batch->state ? batch->states : batch->pairs;
+// Copies the rows to `out` without repetitions among `group` consecutive ones, in order; row i then
+// stands at index[i]. Returns how many were copied.
+static int distinct_rows(const float *rows, int count, int group, size_t width, float *out,
+                         int32_t *index) {
+    if (group == 1) { // each is alone
+        memcpy(out, rows, (size_t)count * width * sizeof(float));
+        for (int i = 0; i < count; i++) index[i] = i;
+        return count;
+    }
+    int used = 0, first = 0; // of the group
+    for (int i = 0; i < count; i++) {
+        const float *row = rows + (size_t)i * width;
+        first = i % group == 0 ? used : first;
+        int at = first;
+        while (at < used && memcmp(out + (size_t)at * width, row, width * sizeof(float)) != 0) {
+            at++;
+        }
+        if (at == used) {
+            memcpy(out + (size_t)used++ * width, row, width * sizeof(float));
+        }
+        index[i] = at;
+    }
+    return used;
 }
 
 // Copies the states into the graphs' inputs, the next states at their final place behind a bucket of
@@ -422,8 +457,12 @@ static int load_states(fgsf_bellman *bellman, const fgsf_batch *batch) {
     float *s = ggml_backend_buffer_get_base(bellman->buffer); // in every layout
     memcpy(s, batch->s, (size_t)states * input * sizeof(float));
     memset(s + (size_t)states * input, 0, (size_t)(bucket - states) * input * sizeof(float));
-    return fgsf_distinct_rows(batch->s_next, states * n, n, input, s + (size_t)bucket * input,
-                              bellman->row);
+    float *s_next = s + (size_t)bucket * input;
+    if (!batch->next)
+        return distinct_rows(batch->s_next, states * n, n, input, s_next, bellman->row);
+    memcpy(s_next, batch->s_next, (size_t)batch->nexts * input * sizeof(float));
+    memcpy(bellman->row, batch->next, (size_t)(states * n) * sizeof *bellman->row);
+    return batch->nexts;
 }
 
 // The picks as masks, for a device that has to scatter by products.
@@ -566,8 +605,8 @@ static fgsf_status run(fgsf_bellman *bellman, const fgsf_batch *batch, const fgs
     fgsf_device *device = bellman->device;
     fgsf_bellman_program *bp;
     int next = load_states(bellman, batch);
-    fgsf_status status = find_program(bellman, batch->pairs, num_states(batch), next, !batch->state,
-                                      steps != NULL, &bp);
+    fgsf_status status = find_program(bellman, batch->pairs, num_states(batch), next,
+                                      !batch->state && !batch->next, steps != NULL, &bp);
     if (status != FGSF_OK) {
         return status;
     }

@@ -119,6 +119,8 @@ static fgsf_status descend(fgsf_learner *l, int k, double denominator, fgsf_lear
                         .a = u->a,
                         .y = u->y,
                         .s_next = u->s_next,
+                        .next = l->samples > 1 ? u->row : NULL,
+                        .nexts = u->num_states,
                         .a_next = u->a_next,
                         .discount = u->discount,
                         .weight = u->weight,
@@ -127,6 +129,8 @@ static fgsf_status descend(fgsf_learner *l, int k, double denominator, fgsf_lear
     if (fgsf_learner_one_pass(l)) {
         batch.s = l->batch.s;
         batch.s_next = l->batch.s_next;
+        batch.next = l->samples > 1 ? l->batch.row : NULL;
+        batch.nexts = l->batch.num_states;
         batch.state = u->pair;
         batch.states = l->pairs;
     }
@@ -181,6 +185,7 @@ static fgsf_status update_policy(fgsf_learner *l, int k, int count, double denom
     }
     if (l->used == 0) {
         memset(l->moved, 0, (size_t)l->agent->num_policies * sizeof *l->moved);
+        l->update.num_states = 0;
     }
     fgsf_status status = add_rows(l, k, count);
     return status == FGSF_OK && !l->agent->shared ? descend(l, k, denominator, out) : status;

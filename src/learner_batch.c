@@ -42,6 +42,19 @@ static fgsf_status draw(fgsf_learner *l, const fgsf_transition *pivot, fgsf_tran
     return FGSF_OK;
 }
 
+// Finds the next state that was written behind the others among those of its pair, which begin at
+// `first`, or keeps it; returns where it stands.
+static int place_next(fgsf_batch_arrays *b, int first, size_t input) {
+    const float *last = b->s_next + (size_t)b->num_states * input;
+    int at = first;
+    while (at < b->num_states &&
+           memcmp(b->s_next + (size_t)at * input, last, input * sizeof(float)) != 0) {
+        at++;
+    }
+    b->num_states += at == b->num_states;
+    return at;
+}
+
 // Copies the pivot's (s, a) and what followed it: `present` transitions with the same key.
 static fgsf_status gather(fgsf_learner *l, int pair, int64_t slot, const int64_t *matches,
                           int present) {
@@ -49,7 +62,7 @@ static fgsf_status gather(fgsf_learner *l, int pair, int64_t slot, const int64_t
     fgsf_batch_arrays *b = &l->batch;
     size_t input = (size_t)agent->shape.input, features = (size_t)agent->shape.features;
     fgsf_transition pivot = fgsf_replay_at(l->replay, slot);
-    int seen_as = l->params.relabel ? l->task : pivot.task;
+    int seen_as = l->params.relabel ? l->task : pivot.task, first = b->num_states;
     fgsf_agent_input(agent, seen_as, pivot.s, b->s + (size_t)pair * input);
     b->a[pair] = pivot.action;
     b->present[pair] = present;
@@ -60,7 +73,8 @@ static fgsf_status gather(fgsf_learner *l, int pair, int64_t slot, const int64_t
         fgsf_status status = draws_fresh(l) ? draw(l, &pivot, &t) : FGSF_OK;
         if (status != FGSF_OK) return status;
         fgsf_learner_target(l, &t, b->y + row * features);
-        fgsf_agent_input(agent, seen_as, t.s_next, b->s_next + row * input);
+        fgsf_agent_input(agent, seen_as, t.s_next, b->s_next + (size_t)b->num_states * input);
+        b->row[row] = place_next(b, first, input);
         b->discount[row] = t.discount;
     }
     return FGSF_OK;
@@ -96,7 +110,7 @@ fgsf_status fgsf_learner_sample(fgsf_learner *l) {
     } else {
         fgsf_replay_sample(l->replay, &l->replay_rng, l->max_pairs, l->slots);
     }
-    l->pairs = 0;
+    l->pairs = l->batch.num_states = 0;
     fgsf_status status = FGSF_OK;
     for (int b = 0; b < l->max_pairs && status == FGSF_OK; b++) {
         if (b + PREFETCH < l->max_pairs) {
@@ -108,15 +122,7 @@ fgsf_status fgsf_learner_sample(fgsf_learner *l) {
             status = gather(l, l->pairs++, l->slots[b], matches, present);
         }
     }
-    if (status == FGSF_OK) fgsf_learner_collect_states(l, &l->batch, 0, l->pairs);
     return status;
-}
-
-void fgsf_learner_collect_states(const fgsf_learner *l, fgsf_batch_arrays *b, int first,
-                                 int count) {
-    size_t input = (size_t)l->agent->shape.input, from = (size_t)first * (size_t)l->samples;
-    b->num_states = fgsf_distinct_rows(b->s_next + from * input, count * l->samples, l->samples,
-                                       input, b->states, b->row + from);
 }
 
 void fgsf_learner_copy_pair(const fgsf_learner *l, const fgsf_batch_arrays *from, int b,
@@ -126,8 +132,15 @@ void fgsf_learner_copy_pair(const fgsf_learner *l, const fgsf_batch_arrays *from
     memcpy(to->s + dest * input, from->s + source * input, input * sizeof(float));
     memcpy(to->y + dest * n * features, from->y + source * n * features,
            n * features * sizeof(float));
-    memcpy(to->s_next + dest * n * input, from->s_next + source * n * input,
-           n * input * sizeof(float));
+    int first = from->row[source * n], last = first; // the pair's next states stand together
+    for (size_t p = 0; p < n; p++) {
+        int at = from->row[source * n + p];
+        last = at > last ? at : last;
+        to->row[dest * n + p] = to->num_states + at - first;
+    }
+    memcpy(to->s_next + (size_t)to->num_states * input, from->s_next + (size_t)first * input,
+           (size_t)(last - first + 1) * input * sizeof(float));
+    to->num_states += last - first + 1;
     memcpy(to->discount + dest * n, from->discount + source * n, n * sizeof(float));
     to->a[j] = from->a[b];
     to->pair[j] = from == &l->batch ? b : from->pair[b];

@@ -55,12 +55,14 @@ static const float *values_in(const fgsf_learner *l, const float *q, int k, int 
 static fgsf_status evaluate(fgsf_learner *l, int k, int count, const fgsf_batch_arrays *batch,
                             float *const *q) {
     size_t size = (size_t)num_rho(l, k) * (size_t)l->agent->shape.features;
+    size_t input = (size_t)l->agent->shape.input;
     for (int i = 0; i < count; i++) {
         l->valued[i] = valuing_network(l, k + i);
         collect_rho(l, k + i, l->rho + (size_t)i * size);
     }
-    fgsf_status status = fgsf_gpe_run_all(l->agent->gpe, l->valued, count, l->rho, size,
-                                          num_rho(l, k), batch->states, batch->num_states, q);
+    fgsf_status status = fgsf_gpe_run_all(
+        l->agent->gpe, l->valued, count, l->rho, size, num_rho(l, k),
+        batch->s_next + (size_t)batch->first * input, batch->num_states - batch->first, q);
     l->flops += fgsf_gpe_flops(l->agent->gpe);
     return status;
 }
@@ -106,7 +108,8 @@ static void mean_values(const fgsf_learner *l, const fgsf_batch_arrays *batch, c
     int actions = l->agent->shape.actions, rhos = num_rho(l, k), slot = rho_slot(l, task);
     memset(mean, 0, (size_t)actions * sizeof(float));
     for (int p = 0; p < present; p++) {
-        const float *values = values_in(l, q, k, batch->row[pair * l->samples + p], rhos, slot);
+        int row = batch->row[pair * l->samples + p] - batch->first;
+        const float *values = values_in(l, q, k, row, rhos, slot);
         for (int a = 0; a < actions; a++) {
             mean[a] += values[a] / (float)present;
         }
@@ -134,7 +137,7 @@ static const float *mean_next_states(fgsf_learner *l) {
     for (int b = 0; b < l->pairs; b++) {
         int present = l->batch.present[b];
         for (int p = 0; p < present; p++) {
-            const float *s = l->batch.s_next + (size_t)(b * l->samples + p) * input;
+            const float *s = l->batch.s_next + (size_t)l->batch.row[b * l->samples + p] * input;
             for (size_t i = 0; i < input; i++) {
                 l->select[(size_t)b * input + i] += s[i] / (float)present;
             }
@@ -181,11 +184,11 @@ fgsf_status fgsf_learner_choose_priors(fgsf_learner *l, fgsf_learned *out) {
 
 // --- next actions --------------------------------------------------------------------------------
 
-// Brings the values of `policies` policies from k on up to date for the `count` pairs of this update,
-// which are the whole batch or not.
-static fgsf_status refresh(fgsf_learner *l, int k, int policies, bool whole, int count) {
+// Brings the values of `policies` policies from k on up to date for the pairs of this update, which are
+// the whole batch or not.
+static fgsf_status refresh(fgsf_learner *l, int k, int policies, bool whole) {
     if (!whole) {
-        fgsf_learner_collect_states(l, &l->update, l->used, count);
+        l->update.first = l->update.row[l->used * l->samples];
         return evaluate(l, k, policies, &l->update, &l->update_q[net_of(l, k)]);
     }
     note_versions(l, k, k + policies);
@@ -206,7 +209,8 @@ static const float *values_at(const fgsf_learner *l, int k, int task, int j, int
     const fgsf_batch_arrays *batch;
     int pair;
     const float *q = table_of(l, k, j, &batch, &pair);
-    return values_in(l, q, k, batch->row[pair * l->samples + p], num_rho(l, k), rho_slot(l, task));
+    int row = batch->row[pair * l->samples + p] - batch->first;
+    return values_in(l, q, k, row, num_rho(l, k), rho_slot(l, task));
 }
 
 static enum fgsf_next_action next_action_rule(const fgsf_learner *l, int k) {
@@ -316,9 +320,9 @@ fgsf_status fgsf_learner_choose_actions(fgsf_learner *l, int k, int count, int *
         if (!used || is_fresh(l, m)) continue;
         from = stale == 0 ? m : from;
         stale = m + 1 - from;
-        if (!together) status = refresh(l, m, 1, whole, count);
+        if (!together) status = refresh(l, m, 1, whole);
     }
-    if (together && stale > 0) status = refresh(l, from, stale, whole, count);
+    if (together && stale > 0) status = refresh(l, from, stale, whole);
     if (status == FGSF_OK) {
         *rows = choose_next_actions(l, k, count);
     }

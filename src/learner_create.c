@@ -204,11 +204,10 @@ static bool allocate_batch(fgsf_batch_arrays *b, size_t pairs, size_t samples, s
     b->discount = calloc(pairs * samples, sizeof(float));
     b->weight = calloc(pairs, sizeof(float));
     b->present = calloc(pairs, sizeof(int32_t));
-    b->states = calloc(pairs * samples * input, sizeof(float));
     b->row = calloc(pairs * samples, sizeof(int32_t));
     b->pair = calloc(pairs, sizeof(int32_t));
     return b->s && b->a && b->y && b->s_next && b->a_next && b->discount && b->weight &&
-           b->present && b->states && b->row && b->pair;
+           b->present && b->row && b->pair;
 }
 
 static void free_batch(fgsf_batch_arrays *b) {
@@ -220,7 +219,6 @@ static void free_batch(fgsf_batch_arrays *b) {
     free(b->discount);
     free(b->weight);
     free(b->present);
-    free(b->states);
     free(b->row);
     free(b->pair);
 }

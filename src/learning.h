@@ -59,10 +59,10 @@ typedef struct fgsf_training {
 typedef struct fgsf_batch_arrays {
     float *s, *y, *s_next, *discount, *weight;
     int32_t *a, *a_next, *present;
-    float *states; // the different ones among each pair's s_next, which are evaluated once
-    int32_t *row;  // (pairs, samples): where the sample stands in `states`
-    int32_t *pair; // (pairs): where the pair stands in the batch as sampled
-    int num_states;
+    int num_states; // in s_next: the different ones of each pair, which are evaluated once
+    int32_t *row;   // (pairs, samples): where the sample stands there
+    int first;      // of them in the tables of values
+    int32_t *pair;  // (pairs): where the pair stands in the batch as sampled
 } fgsf_batch_arrays;
 
 struct fgsf_learner {
@@ -120,10 +120,6 @@ bool fgsf_learner_one_pass(const fgsf_learner *learner);
 // The steps of fgsf_learner_learn, in order. Samples the pairs to learn from; learner->pairs may be
 // none (learner_batch.c).
 fgsf_status fgsf_learner_sample(fgsf_learner *learner);
-
-// Collects the different next states of `count` pairs from pair `first` on.
-void fgsf_learner_collect_states(const fgsf_learner *learner, fgsf_batch_arrays *batch, int first,
-                                 int count);
 
 // Evaluates every policy in scope at the batch's next states (learner_choose.c, as what follows).
 fgsf_status fgsf_learner_evaluate(fgsf_learner *learner);

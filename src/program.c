@@ -258,29 +258,6 @@ int fgsf_bucket(const fgsf_device *device, int rows) {
     return rows < 2 ? 2 : (rows + step - 1) / step * step;
 }
 
-int fgsf_distinct_rows(const float *rows, int count, int group, size_t width, float *out,
-                       int32_t *index) {
-    if (group == 1) { // each is alone
-        memcpy(out, rows, (size_t)count * width * sizeof(float));
-        for (int i = 0; i < count; i++) index[i] = i;
-        return count;
-    }
-    int used = 0, first = 0; // of the group
-    for (int i = 0; i < count; i++) {
-        const float *row = rows + (size_t)i * width;
-        first = i % group == 0 ? used : first;
-        int at = first;
-        while (at < used && memcmp(out + (size_t)at * width, row, width * sizeof(float)) != 0) {
-            at++;
-        }
-        if (at == used) {
-            memcpy(out + (size_t)used++ * width, row, width * sizeof(float));
-        }
-        index[i] = at;
-    }
-    return used;
-}
-
 fgsf_status fgsf_program_begin(fgsf_program *program, fgsf_program_size size, bool with_gradients) {
     int nodes = size.nodes > 0 ? size.nodes : FGSF_GRAPH_ROOM;
     size_t tensors = size.bytes > 0 ? size.bytes : 2 * (size_t)nodes * ggml_tensor_overhead();

@@ -134,11 +134,6 @@ void fgsf_lower(struct ggml_context *ctx, struct ggml_cgraph *graph, fgsf_device
 // two, since with one row a bias has the shape of what it is added to and ggml hands both one gradient.
 int fgsf_bucket(const fgsf_device *device, int rows);
 
-// Copies the rows to `out` without repetitions among `group` consecutive ones, in order; row i then
-// stands at index[i]. Returns how many were copied.
-int fgsf_distinct_rows(const float *rows, int count, int group, size_t width, float *out,
-                       int32_t *index);
-
 // Evaluates `count` networks at the same states into q[k] (rows, num_rho, A): in one graph where the
 // device is not the CPU. The `num_rho` rewards of one network stand `step` numbers behind those of the
 // one before it; 0 when they are the same for all.

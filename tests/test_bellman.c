@@ -557,6 +557,24 @@ static int repeat_states(problem *p, int shift, int most) {
     return left;
 }
 
+// The same batch with each of its different next states once, and where the samples stand among them.
+static int32_t *name_states(problem *p, int shift, int most) {
+    int n = p->params.samples, at = 0;
+    size_t input = (size_t)p->params.shape.input;
+    int32_t *next = calloc((size_t)(p->batch.pairs * n), sizeof *next);
+    for (int b = 0; b < p->batch.pairs; b++) {
+        int different = 1 + (b + shift) % most;
+        different = different < n ? different : n;
+        memmove(p->s_next + (size_t)at * input, p->s_next + (size_t)(b * n) * input,
+                (size_t)different * input * sizeof(float));
+        for (int i = 0; i < n; i++) next[b * n + i] = at + i % different;
+        at += different;
+    }
+    p->batch.next = next;
+    p->batch.nexts = at;
+    return next;
+}
+
 TEST takes_repeated_states(int way, int device) {
     fgsf_bellman_params params = way_params(way, FGSF_SILU);
     params.max_pairs = 40;
@@ -570,6 +588,15 @@ TEST takes_repeated_states(int way, int device) {
             if (params.grad_mix == 1.0 && params.estimator == FGSF_SHARED) {
                 ASSERT_EQ_FMT(operations(pairs + left), fgsf_bellman_flops(bellman), "%g");
             }
+            int32_t *next = name_states(p, pairs, most);
+            result named = run(bellman, p);
+            ASSERT_EQ_FMT(left, p->batch.nexts, "%d");
+            ASSERT(same_bits(p, &r, &named));
+            next[pairs - 1] = left;
+            ASSERT_EQ(FGSF_ERR_INVALID,
+                      fgsf_bellman_run(bellman, &p->batch, p->net, p->target, NULL));
+            free(next);
+            free(named.gradient);
             free(r.gradient);
             problem_free(p);
         }

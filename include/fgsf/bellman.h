@@ -90,6 +90,8 @@ typedef struct fgsf_batch {
     const int32_t
         *state; // (pairs), the rows of s and s_next that belong to a pair, or NULL: its own
     int states; // rows of s and s_next then: pairs that share one cost one forward pass
+    const int32_t *next; // where the samples of s_next stand among `nexts` rows, or NULL: as above
+    int nexts;
 } fgsf_batch;
 
 typedef struct fgsf_bellman fgsf_bellman;

@@ -8,14 +8,14 @@ BEGIN {
               "stats_scores stats_bootstrap_params config env_def network_def", list, " ")
     for (i = 1; i <= n; i++) wanted["fgsf_" list[i]] = 1
     # A NaN or a NULL here is well: the header says so, or the fixture has no use for the field.
-    n = split("batch.weight batch.present batch.state network_shape.def agent_params.tasks learner_params.avg.context " \
+    n = split("batch.weight batch.present batch.state batch.next network_shape.def agent_params.tasks learner_params.avg.context " \
               "agent_params.xi.members feature_set_params.members run_id.cell env_def.summary env_def.decode " \
               "env_def.task_reward env_def.feature_set env_def.position network_def.summary " \
               "learner_params.avg.draw learner_params.avg.key learner_params.avg.grid_pitch replay_params.grid_pitch " \
               "optimizer_params.rm_k0 optimizer_params.rm_power config.env_params.align", list, " ")
     for (i = 1; i <= n; i++) optional["fgsf_" list[i]] = 1
     # Counts of what the caller's own array holds, and memory that is only reserved.
-    n = split("stats_scores.seeds stats_scores.tasks env_def.num_keys env_def.num_settings batch.states " \
+    n = split("stats_scores.seeds stats_scores.tasks env_def.num_keys env_def.num_settings batch.states batch.nexts " \
               "feature_set_params.num_members stats_bootstrap_params.resamples", list, " ")
     for (i = 1; i <= n; i++) counted["fgsf_" list[i]] = 1
 }
