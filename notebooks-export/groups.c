@@ -34,7 +34,7 @@ static const struct {
     {"semi-polyak", {"#666666", 5, DOWN}}, {"semi-rms", {"#E69F00", 2, SQUARE}},
     {"semi", {"#56B4E9", 2, CIRCLE}},      {"full-rms", {"#D55E00", 1, SQUARE}},
     {"full", {"#0072B2", 1, CIRCLE}},      {"corrected", {"#CC79A7", 1, PENTAGON}},
-    {"gtd2", {"#999999", 4, DIAMOND}},     {"bidirectional", {"#F0E442", 1, UP}},
+    {"gtd2", {"#999999", 4, DIAMOND}},     {"bidirectional", {"#B8A000", 1, UP}},
     {"convergent", {"#009E73", 1, DOWN}},
 };
 
