@@ -80,6 +80,14 @@ static fgsf_status check_gradient(const fgsf_config *cfg, const fgsf_env_def *de
     enum fgsf_gradient_kind kind = cfg->learner.gradient.kind;
     fgsf_gradient_need need = fgsf_gradient_needs(kind);
     bool target = cfg->learner.target.mode != FGSF_TARGET_NONE;
+    double eta = cfg->learner.gradient.eta;
+    if (kind == FGSF_MIX && !(eta > 0.0 && eta < 1.0)) {
+        return fgsf_fail(
+            FGSF_ERR_INVALID,
+            "gradient.kind=mix with gradient.eta=%g is %s: set gradient.eta between 0 and "
+            "1, such as 0.5",
+            eta, eta > 0.0 ? "full" : "semi");
+    }
     if (target && !need.target_network && kind != FGSF_SEMI) {
         return refuse("target.mode with gradient.kind full, mix, corrected or gtd2: the bootstrap "
                       "term's gradient is taken through the trained network, and a target network "

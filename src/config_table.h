@@ -36,6 +36,9 @@ fgsf_status fgsf_key_set_number(fgsf_config *cfg, const fgsf_key *key, double va
                                 const char *source);
 fgsf_status fgsf_key_set_list(fgsf_config *cfg, const fgsf_key *key, const double *values, int n,
                               const char *source);
+// Returns the bytes that a value takes, or 0 for a key that cannot be.
+size_t fgsf_key_size(const fgsf_key *key);
+
 fgsf_status fgsf_key_set_text(fgsf_config *cfg, const fgsf_key *key, const char *value,
                               const char *source);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "number.h"
+#include "require.h"
 
 #define MAX_NAME 48 // longer than any key; what is longer is cut in messages
 
@@ -188,15 +189,27 @@ static fgsf_status set_choice(fgsf_config *cfg, const fgsf_key *key, const char 
 
 // Returns true when `text` is UTF-8 without control characters, which JSON and CSV files can carry.
 static bool is_plain_text(const char *text) {
-    const unsigned char *s = (const unsigned char *)text;
-    while (*s) {
-        int more = *s < 0x80 ? 0 : *s >> 5 == 6 ? 1 : *s >> 4 == 14 ? 2 : *s >> 3 == 30 ? 3 : -1;
-        if (more < 0 || *s < 0x20 || *s == 0x7f) return false;
-        for (s++; more > 0; more--, s++) {
-            if (*s >> 6 != 2) return false;
-        }
+    size_t length = 1;
+    for (; *text && length > 0; text += length) length = fgsf_text_character(text);
+    return length > 0;
+}
+
+size_t fgsf_key_size(const fgsf_key *key) {
+    switch (key->type) {
+    case FGSF_KEY_INT:
+        return sizeof(int64_t);
+    case FGSF_KEY_REAL:
+        return sizeof(double);
+    case FGSF_KEY_BOOL:
+        return sizeof(bool);
+    case FGSF_KEY_CHOICE:
+        return key->choices ? sizeof(int) : 0;
+    case FGSF_KEY_INT_LIST:
+        return sizeof(int_list);
+    case FGSF_KEY_TEXT:
+        return key->max >= 1 && key->max <= FGSF_TEXT_SIZE ? (size_t)key->max : 0;
     }
-    return true;
+    return 0;
 }
 
 static fgsf_status set_text(fgsf_config *cfg, const fgsf_key *key, const char *value,

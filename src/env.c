@@ -22,8 +22,19 @@ static fgsf_status check_keys(const fgsf_env_def *def) {
                          def->name, def->params_size, FGSF_ENV_PARAMS_SIZE);
     }
     bool given = (def->keys || def->num_keys <= 0) && (def->settings || def->num_settings <= 0);
-    for (int k = 0; given && k < def->num_keys; k++) given = def->keys[k].name;
-    if (!given) return fgsf_fail(FGSF_ERR_INVALID, "environment '%s': NULL among keys", def->name);
+    for (int k = 0; given && k < def->num_keys; k++) {
+        const fgsf_key *key = &def->keys[k];
+        size_t size = fgsf_key_size(key);
+        given = key->name && key->fallback && key->doc && size > 0 && size <= def->params_size &&
+                key->offset <= def->params_size - size && !(isnan(key->min) || isnan(key->max));
+    }
+    if (!given) {
+        return fgsf_fail(
+            FGSF_ERR_INVALID,
+            "environment '%s': a key lacks its name, default, choices or text, or does "
+            "not fit into the parameters",
+            def->name);
+    }
     size_t common;
     const fgsf_key *table = fgsf_config_keys(&common);
     for (int k = 0; k < def->num_keys; k++) {

@@ -23,6 +23,10 @@ static inline bool fgsf_all_finite(const float *x, size_t count) {
     return bad == 0;
 }
 
+// Returns the bytes of the character that a text starts with, or 0 where that is a control character, as
+// one byte or as two, or no UTF-8.
+size_t fgsf_text_character(const char *text);
+
 // A field of a struct of parameters, and whether its value is right.
 typedef struct fgsf_check {
     const char *name;

@@ -30,19 +30,31 @@ const char *fgsf_last_error(void) {
     return last_error;
 }
 
-// Replaces what a terminal could take for a command: control characters, as one byte or as UTF-8, and
-// bytes that are not UTF-8. Messages quote files and arguments.
-static void clean(char *text) {
-    for (unsigned char *c = (unsigned char *)text; *c; c++) {
-        int more = *c >= 0xf0 && *c < 0xf5 ? 3 : *c >= 0xe0 ? 2 : *c >= 0xc2 && *c < 0xe0 ? 1 : 0;
-        bool good = *c >= 0x20 && *c < 0x7f;
-        if (more > 0 && *c < 0xf5 && !(*c == 0xc2 && c[1] < 0xa0)) {
-            int n = 1;
-            while (n <= more && (c[n] & 0xc0) == 0x80) n++;
-            good = n > more;
+size_t fgsf_text_character(const char *text) {
+    // Per length: what a first byte has, and the least number that needs it.
+    static const struct {
+        unsigned mask, lead, least;
+    } forms[] = {{0x80, 0, 0x20}, {0xe0, 0xc0, 0xa0}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+    const unsigned char *c = (const unsigned char *)text;
+    for (size_t n = 0; n < 4; n++) {
+        if ((*c & forms[n].mask) != forms[n].lead) continue;
+        unsigned code = *c & ~forms[n].mask;
+        for (size_t i = 1; i <= n; i++) {
+            if ((c[i] & 0xc0) != 0x80) return 0;
+            code = code << 6 | (c[i] & 0x3f);
         }
-        if (!good) *c = '?';
-        if (good) c += more;
+        bool good = code >= forms[n].least && code != 0x7f && code >> 11 != 0x1b && code < 0x110000;
+        return good ? n + 1 : 0;
+    }
+    return 0;
+}
+
+// Replaces what a terminal could take for a command. Messages quote files and arguments.
+static void clean(char *text) {
+    while (*text) {
+        size_t length = fgsf_text_character(text);
+        if (length == 0) *text = '?';
+        text += length + (length == 0);
     }
 }
 

@@ -65,6 +65,9 @@ printf '_..G\n..%s.\n' "$esc" >bad_cell.txt
 printf '_.1G\n....\n\nreward %s 1\n' "$esc" >bad_reward.txt
 printf '{"%s": 1}' "$esc" >bad_key.json
 raw "$bin/four_rooms" --set "$esc=1"
+raw "$bin/four_rooms" --out "new$esc" --help
+raw "$bin/theory" --out $'new\xc2\x9b31m'
+raw "$FGSF_BUILD/notebooks-export/export" runs -o "new$esc"
 raw "$bin/four_rooms" --set "env.map=$esc"
 raw "$bin/four_rooms" "--$esc"
 raw "$bin/four_rooms" --methods "$esc"
@@ -83,6 +86,8 @@ raw "$bin/rollout" --env "$esc"
 raw "$bin/rollout" --env four_rooms --actions "$esc"
 raw "$bin/theory" "$esc"
 raw "$bin/overhead" --methods "$esc"
+raw "$bin/overhead" --device "$esc"
+raw "$bin/overhead" --set "$esc"
 raw "$bin/gradient_oracle" "$esc"
 raw "$FGSF_BUILD/notebooks-export/export" "$esc" -o new
 

@@ -553,6 +553,20 @@ TEST files_that_cannot_be_read_are_named(void) {
     PASS();
 }
 
+// Texts go into JSON and onto terminals: no control characters, as one byte or two, and only UTF-8.
+TEST texts_are_plain_utf8(void) {
+    static const char *const bad[] = {
+        "\033[2J",  "a\nb",         "\x7f",         "\xc2\x9b", "\x9b",
+        "\xc0\x80", "\xe0\x82\x9b", "\xed\xa0\x80", "\xe2\x82", "\xf4\x90\x80\x80"};
+    fgsf_config cfg = made("clean", "fg-sfrql");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ASSERT_EQm(bad[i], FGSF_ERR_INVALID, fgsf_config_set(&cfg, "device.name", bad[i], NULL));
+        ASSERT(strstr(fgsf_last_error(), "not UTF-8"));
+    }
+    ASSERT_OK(fgsf_config_set(&cfg, "device.name", "caf\xc3\xa9 \xf0\x9f\x98\x80", NULL));
+    PASS();
+}
+
 TEST contradictions_are_refused_with_a_reason(void) {
     static const struct {
         const char *preset, *method, *settings, *message;
@@ -581,6 +595,8 @@ TEST contradictions_are_refused_with_a_reason(void) {
         {"clean", "dqn", "dqn.relabel=true", "relabel"},
         {"clean", "corrected-sfrql", "target.mode=polyak", "target.mode with gradient.kind"},
         {"clean", "dqn", "gradient.kind=gtd2 target.mode=hard", "target.mode with gradient.kind"},
+        {"clean", "fg-sfrql", "gradient.kind=mix", "is full: set gradient.eta"},
+        {"clean", "fg-dqn", "gradient.kind=mix gradient.eta=0", "is semi: set gradient.eta"},
         {"clean", "sfrql", "gradient.kind=bidirectional", "needs a target network"},
         {"clean", "dqn", "gradient.kind=convergent", "needs a target network"},
         {"clean", "fg-sfrql-average", "gradient.kind=corrected", "set avg.n=1"},
@@ -703,6 +719,7 @@ int main(int argc, char **argv) {
     RUN_TEST(bad_json_is_refused_whole);
     RUN_TEST(extreme_json_is_refused);
     RUN_TEST(files_that_cannot_be_read_are_named);
+    RUN_TEST(texts_are_plain_utf8);
     RUN_TEST(contradictions_are_refused_with_a_reason);
     RUN_TEST(exploration_follows_its_schedule);
     RUN_TEST(validate_checks_ranges_too);

@@ -115,7 +115,8 @@ TEST messages_hold_no_control_characters(void) {
         {"\x9b"
          "31m \xff \xc3",
          "?31m ? ?"},
-        {"\xe2\x82", "??"}};
+        {"\xe2\x82", "??"},
+        {"\xc0\x9b \xe0\x82\x9b \xed\xa0\x80 \xf4\x90\x80\x80", "?? ??? ??? ????"}}; // no UTF-8
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fgsf_fail(FGSF_ERR_INVALID, "%s", cases[i][0]);
         ASSERT_STR_EQ(cases[i][1], fgsf_last_error());

@@ -275,7 +275,21 @@ static fgsf_status use_scores(const fgsf_stats_scores *p,
     return fgsf_stats_mean_interval(p, params, &rng, &interval);
 }
 
+// A definition with one key, which is then set to its default.
 static fgsf_env_def env_def;
+static fgsf_status use_key(const fgsf_key *p) {
+    static fgsf_key key;
+    static fgsf_env_def def;
+    fgsf_config cfg;
+    key = *p;
+    def = env_def;
+    def.keys = &key;
+    def.num_keys = 1;
+    FGSF_TRY(fgsf_env_register(&def));
+    FGSF_TRY(fgsf_config_resolve("four_rooms", "clean", "fg-sfrql", &cfg));
+    return fgsf_config_set(&cfg, "env.name", def.name, "test");
+}
+
 static fgsf_network_def network_def;
 
 #define GOOD_agent_params (&learner_params.agent)
@@ -302,6 +316,8 @@ static fgsf_network_def network_def;
 #define USE_config use_config
 #define USE_env_def fgsf_env_register
 #define USE_network_def fgsf_network_register
+#define GOOD_key (&(fgsf_key){"env.one", FGSF_KEY_INT, 8, "1", 0, 9, NULL, "One."})
+#define USE_key use_key
 
 enum end { ANY, WELL, REFUSED };
 
@@ -513,6 +529,24 @@ TEST a_nan_is_refused_and_changes_nothing(void) {
     PASS();
 }
 
+// What a key needs, depending on its type.
+TEST keys_that_cannot_be_are_refused(void) {
+    size_t room = env_def.params_size;
+    const fgsf_key bad[] = {
+        {"env.one", FGSF_KEY_CHOICE, 0, "a", 0, 0, NULL, "No choices."},
+        {"env.one", FGSF_KEY_TEXT, 0, "a", 0, 1e9, NULL, "Too long."},
+        {"env.one", FGSF_KEY_TEXT, 0, "a", 0, 0, NULL, "No room."},
+        {"env.one", FGSF_KEY_TEXT, room - 8, "a", 0, 16, NULL, "Ends behind the parameters."},
+        {"env.one", FGSF_KEY_INT, room - 4, "1", 0, 9, NULL, "Ends behind the parameters."},
+        {"env.one", FGSF_KEY_INT_LIST, room - 8, "1", 0, 9, NULL, "Ends behind the parameters."}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ASSERT_EQ_FMTm(bad[i].doc, FGSF_ERR_INVALID, use_key(&bad[i]), "%d");
+        ASSERT(strstr(fgsf_last_error(), "does not fit into the parameters"));
+    }
+    ASSERT_OK(use_key(GOOD_key));
+    PASS();
+}
+
 // Errors of the calls that put something are kept for the one that saves.
 TEST an_archive_that_lacks_something_is_not_saved(void) {
     for (int i = 0; i < 4; i++) {
@@ -576,6 +610,7 @@ int main(int argc, char **argv) {
     }
     RUN_TEST(no_argument_is_too_bad);
     RUN_TEST(a_nan_is_refused_and_changes_nothing);
+    RUN_TEST(keys_that_cannot_be_are_refused);
     RUN_TEST(an_archive_that_lacks_something_is_not_saved);
     RUN_TEST(only_samples_that_are_present_must_be_finite);
     if (chdir("..") == 0) { // what it wrote

@@ -130,7 +130,20 @@ static bool read_one(fgsf_flags *flags, int argc, char **argv, int *at_argument)
     return unknown(flags, argument);
 }
 
+// Arguments come back in what a driver prints and writes; a terminal must not take them for commands.
+static bool are_plain(const fgsf_flags *flags, int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        for (const unsigned char *c = (const unsigned char *)argv[i]; *c; c++) {
+            if (*c >= 0x20 && *c != 0x7f && !(*c == 0xc2 && c[1] < 0xa0)) continue;
+            fgsf_say("%s: '%s' has control characters", flags->program, argv[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
 int fgsf_flags_read(fgsf_flags *flags, int argc, char **argv) {
+    if (!are_plain(flags, argc, argv)) return FGSF_FLAGS_BAD;
     if (!fgsf_plugins_load(flags->program, &argc, argv)) return FGSF_FLAGS_BAD;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0 && flags->max_words > 0) { // only words from here on

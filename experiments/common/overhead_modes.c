@@ -22,7 +22,10 @@ static fgsf_status set_keys(fgsf_config *cfg, const char *text) {
     fgsf_status status = FGSF_OK;
     while (*text && status == FGSF_OK) {
         char key[128], value[128];
-        size_t end = strcspn(text, " "), sign = strcspn(text, "=");
+        size_t end = strcspn(text, " "), sign = strcspn(text, "= ");
+        if (text[sign] != '=' || end >= sizeof value) {
+            return fgsf_fail(FGSF_ERR_INVALID, "--set: '%.80s' is not a short KEY=VALUE", text);
+        }
         snprintf(key, sizeof key, "%.*s", (int)sign, text);
         snprintf(value, sizeof value, "%.*s", (int)(end - sign - 1), text + sign + 1);
         status = fgsf_config_set(cfg, key, value, "--set");
@@ -153,6 +156,8 @@ static bool measure_method(const fgsf_overhead_options *o, const fgsf_overhead_t
 
 int fgsf_overhead_methods(const fgsf_overhead_options *o) {
     fgsf_overhead_table t = {FIGURES, COUNT(FIGURES), NULL, NULL};
+    static fgsf_config cfg; // refused before anything is printed
+    if (o->num_methods > 0 && !fgsf_overhead_configure(o, o->methods[0], &cfg)) return 2;
     if (*o->device) t = (fgsf_overhead_table){COUNTS, COUNT(COUNTS), NULL, NULL};
     if (*o->device && o->table) {
         printf("batch %ld, %ld tasks, preset %s, device %s, counted per step\n", o->batch, o->tasks,
