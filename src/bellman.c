@@ -423,31 +423,6 @@ static void load_targets(const fgsf_bellman_params *p, const fgsf_bellman_inputs
     }
 }
 
-// Copies the rows to `out` without repetitions among `group` consecutive ones, in order; row i then
-// stands at index[i]. Returns how many were copied.
-static int distinct_rows(const float *rows, int count, int group, size_t width, float *out,
-                         int32_t *index) {
-    if (group == 1) { // each is alone
-        memcpy(out, rows, (size_t)count * width * sizeof(float));
-        for (int i = 0; i < count; i++) index[i] = i;
-        return count;
-    }
-    int used = 0, first = 0; // of the group
-    for (int i = 0; i < count; i++) {
-        const float *row = rows + (size_t)i * width;
-        first = i % group == 0 ? used : first;
-        int at = first;
-        while (at < used && memcmp(out + (size_t)at * width, row, width * sizeof(float)) != 0) {
-            at++;
-        }
-        if (at == used) {
-            memcpy(out + (size_t)used++ * width, row, width * sizeof(float));
-        }
-        index[i] = at;
-    }
-    return used;
-}
-
 // Copies the states into the graphs' inputs, the next states at their final place behind a bucket of
 // them; returns how many next states there are.
 static int load_states(fgsf_bellman *bellman, const fgsf_batch *batch) {
@@ -457,12 +432,10 @@ static int load_states(fgsf_bellman *bellman, const fgsf_batch *batch) {
     float *s = ggml_backend_buffer_get_base(bellman->buffer); // in every layout
     memcpy(s, batch->s, (size_t)states * input * sizeof(float));
     memset(s + (size_t)states * input, 0, (size_t)(bucket - states) * input * sizeof(float));
-    float *s_next = s + (size_t)bucket * input;
-    if (!batch->next)
-        return distinct_rows(batch->s_next, states * n, n, input, s_next, bellman->row);
-    memcpy(s_next, batch->s_next, (size_t)batch->nexts * input * sizeof(float));
-    memcpy(bellman->row, batch->next, (size_t)(states * n) * sizeof *bellman->row);
-    return batch->nexts;
+    int next = batch->next ? batch->nexts : states * n;
+    memcpy(s + (size_t)bucket * input, batch->s_next, (size_t)next * input * sizeof(float));
+    for (int i = 0; i < states * n; i++) bellman->row[i] = batch->next ? batch->next[i] : i;
+    return next;
 }
 
 // The picks as masks, for a device that has to scatter by products.
