@@ -38,9 +38,7 @@ double fgsf_loss_factor(enum fgsf_loss_scale scale, double denominator, int feat
 
 static fgsf_status check_params(const fgsf_device *device, const fgsf_bellman_params *p) {
     fgsf_status status = fgsf_network_shape_check(&p->shape);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     if (p->max_pairs < 1 || p->max_pairs > 1 << 20) {
         return fgsf_fail(FGSF_ERR_INVALID, "bellman.max_pairs: %d is not in [1, 1048576]",
                          p->max_pairs);
@@ -198,9 +196,7 @@ static void forget_programs(fgsf_bellman *bellman) {
 static fgsf_status add_program(fgsf_bellman *bellman, const fgsf_bellman_program *size,
                                fgsf_bellman_program **out) {
     fgsf_status status = grow_programs(bellman);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     size_t scratch = ggml_gallocr_get_buffer_size(bellman->scratch, 0);
     fgsf_bellman_program *bp = &bellman->programs[bellman->num_programs];
     *bp = *size;
@@ -264,9 +260,7 @@ fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *
                                 fgsf_bellman **out) {
     FGSF_REQUIRE(device && params && out);
     fgsf_status status = check_params(device, params);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     fgsf_bellman *bellman = calloc(1, sizeof *bellman);
     if (!bellman) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a Bellman graph");
@@ -292,9 +286,7 @@ fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *
 }
 
 void fgsf_bellman_free(fgsf_bellman *bellman) {
-    if (!bellman) {
-        return;
-    }
+    if (!bellman) return;
     forget_programs(bellman);
     free(bellman->programs);
     ggml_gallocr_free(bellman->scratch);
@@ -580,16 +572,12 @@ static fgsf_status run(fgsf_bellman *bellman, const fgsf_batch *batch, const fgs
     int next = load_states(bellman, batch);
     fgsf_status status = find_program(bellman, batch->pairs, num_states(batch), next,
                                       !batch->state && !batch->next, steps != NULL, &bp);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     double denominator = batch->denominator > 0.0 ? batch->denominator : batch->pairs;
     load_batch(bellman, batch, bp, next,
                fgsf_loss_factor(p->loss_scale, denominator, p->shape.features, p->shape.actions));
     status = bind(bellman, bp, net, other, steps);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     for (int k = 0; k < 2 && steps; k++) {
         if (steps[k].net) fgsf_optimizer_advance(steps[k].opt, steps[k].lr, bp->in.numbers[k]);
     }
@@ -598,9 +586,7 @@ static fgsf_status run(fgsf_bellman *bellman, const fgsf_batch *batch, const fgs
                            bp->in.s, bp->in.uploaded);
     }
     status = fgsf_program_run(&bp->program, device);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     collect_gradients(bellman, bp);
     if (fgsf_bellman_has_error(p) && !bp->program.whole) {
         add_decay(bellman, other);

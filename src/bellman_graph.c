@@ -215,6 +215,13 @@ static both evaluate_both(build *b, const fgsf_leaves *leaves, struct ggml_tenso
                   weighted_mean(b->ctx, b->p, rows(b->ctx, x, pairs, next), coef)};
 }
 
+// The mean of d xbar(s', a').
+static struct ggml_tensor *evaluate_next(build *b) {
+    struct ggml_tensor *x =
+        select_actions(b->ctx, b->p, &b->bp->frozen, b->in.s_next, b->in.pick_next);
+    return weighted_mean(b->ctx, b->p, x, b->in.error_coef);
+}
+
 static struct ggml_tensor *minus(build *b, struct ggml_tensor *bootstrap, struct ggml_tensor *x) {
     return ggml_sub(b->ctx, ggml_add(b->ctx, bootstrap, b->in.y), x);
 }
@@ -240,10 +247,7 @@ static struct ggml_tensor *squared_error(build *b) {
     } else {
         x = select_actions(ctx, b->p, &b->bp->online, b->in.s, b->in.pick);
     }
-    if (eta < 1.0f) {
-        detached = select_actions(ctx, b->p, &b->bp->frozen, b->in.s_next, b->in.pick_next);
-        detached = weighted_mean(ctx, b->p, detached, b->in.error_coef);
-    }
+    if (eta < 1.0f) detached = evaluate_next(b);
     struct ggml_tensor *bootstrap = attached ? attached : detached;
     if (attached && detached) {
         bootstrap =
@@ -309,14 +313,17 @@ static struct ggml_tensor *per_pair(build *b, struct ggml_tensor *squares) {
 static struct ggml_tensor *convergent(build *b) {
     struct ggml_context *ctx = b->ctx;
     both online = evaluate_both(b, &b->bp->online, b->in.error_coef);
-    struct ggml_tensor *frozen =
-        select_actions(ctx, b->p, &b->bp->frozen, b->in.s_next, b->in.pick_next);
-    frozen = weighted_mean(ctx, b->p, frozen, b->in.error_coef);
+    // Equal to the network, the target must give ties; a device may round products of other rows
+    // differently.
+    struct ggml_tensor *frozen = b->bellman->device->resident
+                                     ? evaluate_both(b, &b->bp->frozen, b->in.error_coef).next
+                                     : evaluate_next(b);
     struct ggml_tensor *lagged = minus(b, frozen, online.x);
     struct ggml_tensor *full = minus(b, online.next, online.x);
     struct ggml_tensor *lead =
         ggml_sub(ctx, per_pair(b, ggml_sqr(ctx, lagged)), per_pair(b, ggml_sqr(ctx, full)));
-    struct ggml_tensor *first = ggml_mul(ctx, b->in.weight, stop(b, ggml_step(ctx, lead)));
+    struct ggml_tensor *leads = ggml_relu(ctx, ggml_sgn(ctx, lead)); // Vulkan's STEP of 0 is 1
+    struct ggml_tensor *first = ggml_mul(ctx, b->in.weight, stop(b, leads));
     struct ggml_tensor *second = ggml_sub(ctx, b->in.weight, first);
     return b->bp->loss = ggml_add(ctx, weighted_dot(ctx, lagged, lagged, first),
                                   weighted_dot(ctx, full, full, second));
@@ -460,9 +467,7 @@ static fgsf_status create_leaves(fgsf_bellman *bellman, fgsf_bellman_program *bp
 fgsf_status fgsf_bellman_build(fgsf_bellman *bellman, fgsf_bellman_program *bp) {
     fgsf_status status = fgsf_program_begin(&bp->program, bellman->size, true);
     if (status == FGSF_OK) status = create_leaves(bellman, bp);
-    if (status != FGSF_OK) {
-        return status;
-    }
+    if (status != FGSF_OK) return status;
     struct ggml_cgraph *graph = bp->program.graph;
     build b = {.ctx = bp->program.ctx,
                .graph = graph,

@@ -8,10 +8,12 @@
 //     OUT_PROD a b         ->  MUL_MAT of the transposed operands
 //     GET_ROWS_BACK g      ->  g times a 0/1 mask of the parts; rows that several picks share are
 //                              added up by a product with another 0/1 matrix
-//     REPEAT_BACK g        ->  SUM_ROWS of the transposed g
+//     REPEAT_BACK g        ->  SUM_ROWS of the transposed g, also where there are very many rows
 #include <string.h>
 
 #include "program.h"
+
+#define MAX_REPEATS 8192 // rows that one thread adds up
 
 static struct ggml_tensor *turned(struct ggml_context *ctx, struct ggml_tensor *t) {
     if (t->op == GGML_OP_TRANSPOSE && ggml_is_contiguous(t->src[0])) return t->src[0];
@@ -76,6 +78,12 @@ static void replace(struct ggml_context *ctx, struct ggml_tensor *node,
     }
 }
 
+// In one thread, and Mesa's software device ends the loops of a thread after 65,535 turns.
+static bool adds_many(const struct ggml_tensor *node) {
+    return node->op == GGML_OP_REPEAT_BACK &&
+           ggml_nelements(node->src[0]) > MAX_REPEATS * ggml_nelements(node);
+}
+
 fgsf_status fgsf_lower_device(fgsf_program *program, const fgsf_device *device,
                               const fgsf_scatter *scatter) {
     if (!device->resident) return FGSF_OK;
@@ -86,7 +94,9 @@ fgsf_status fgsf_lower_device(fgsf_program *program, const fgsf_device *device,
     fgsf_count_products(before, &program->flops);
     for (int i = 0; i < nodes; i++) {
         struct ggml_tensor *node = ggml_graph_node(before, i);
-        if (!fgsf_device_runs(device, node)) replace(program->ctx, node, scatter);
+        if (!fgsf_device_runs(device, node) || adds_many(node)) {
+            replace(program->ctx, node, scatter);
+        }
         ggml_build_forward_expand(program->graph, node);
     }
     for (int i = 0; i < ggml_graph_n_nodes(program->graph); i++) {
