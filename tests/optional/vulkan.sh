@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/optional/vulkan.sh [DEVICE]: FGSF on ggml's Vulkan backend against the CPU. Without a DEVICE
 # it takes Mesa's software device, so that no GPU is needed. Not part of tests/run: building ggml's
-# shaders takes half an hour or more on two cores, once.
+# shaders takes five minutes on two cores, once, and the rest as long.
 #
 # Checked: the device is listed, nothing falls back to the CPU, loss and gradient of every problem in
 # tests/golden/gradients agree, the optimiser in the graph steps as ours, every method starts as on the
