@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "say.h"
@@ -31,12 +30,6 @@ struct fgsf_bench {
     fgsf_device_counts counted; // at the start
     double least;
 };
-
-static double wall_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static fgsf_device_counts count(const fgsf_bench *bench) {
     return fgsf_device_get_counts(fgsf_agent_device(fgsf_trainer_agent(bench->trainer)));
@@ -132,10 +125,10 @@ fgsf_trainer *fgsf_bench_trainer(const fgsf_bench *bench) {
 bool fgsf_bench_run(fgsf_bench *bench, int steps) {
     double flops = fgsf_trainer_progress(bench->trainer).flops, seconds = 0.0;
     for (int i = 0; i < steps && bench->count < bench->capacity; i++) {
-        double start = fgsf_bench_cpu_seconds(), wall = wall_seconds();
+        double start = fgsf_bench_cpu_seconds(), wall = fgsf_bench_wall_seconds();
         if (fgsf_trainer_step(bench->trainer) != FGSF_OK) return false;
         double taken = fgsf_bench_cpu_seconds() - start;
-        bench->wall[bench->count] = 1e3 * (wall_seconds() - wall);
+        bench->wall[bench->count] = 1e3 * (fgsf_bench_wall_seconds() - wall);
         bench->ms[bench->count++] = 1e3 * taken;
         seconds += taken;
     }
