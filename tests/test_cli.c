@@ -167,6 +167,8 @@ TEST bad_input_is_one_line_that_names_it(void) {
         {"--seeds ''", "--seeds ''"},
         {"--preset tidy", "tidy"},
         {"--scale huge", "huge"},
+        {"--scale ''", "--scale ''"},
+        {"--preset ''", "--preset ''"},
         {"--methods ppo", "ppo"},
         {"--methods dqn,", "empty name"},
         {"--methods dqn,dqn", "twice"},

@@ -291,8 +291,8 @@ static bool find_env(const fgsf_cli *cli) {
 static bool known_choice(const fgsf_cli *cli, const char *flag, const char *value,
                          const char *choices) {
     size_t n = strlen(value);
-    for (const char *at = choices; (at = strstr(at, value)); at += n ? n : 1) {
-        if (n && (at == choices || at[-1] == '|') && (at[n] == '|' || !at[n])) return true;
+    for (const char *at = choices; n && (at = strstr(at, value)); at += n) {
+        if ((at == choices || at[-1] == '|') && (at[n] == '|' || !at[n])) return true;
     }
     fgsf_say("%s: %s '%.80s': is not one of %s", cli->spec->program, flag, value, choices);
     return false;
