@@ -111,6 +111,10 @@ int fgsf_feature_set_count(const fgsf_feature_set *set) {
     return set ? set->count : 0;
 }
 
+int fgsf_feature_set_width(const fgsf_feature_set *set) {
+    return set->num_features;
+}
+
 const float *fgsf_feature_set_members(const fgsf_feature_set *set) {
     return set ? set->members : NULL;
 }

@@ -267,6 +267,7 @@ fgsf_status fgsf_reward_rho(fgsf_reward *reward, const fgsf_feature_set *set, fl
         for (int k = 0; k < d; k++) rho[k] = (float)reward->w[k];
         return FGSF_OK;
     }
+    FGSF_REQUIRE(fgsf_feature_set_width(set) == d);
     const float *members = fgsf_feature_set_members(set);
     int count = fgsf_feature_set_count(set), size = fgsf_feature_set_size(set);
     for (int f = count; f < size; f++) rho[f] = 0.0f;

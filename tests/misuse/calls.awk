@@ -38,6 +38,9 @@ BEGIN {
               "fgsf_device_open.name \"cpu\" fgsf_env_set_state.values state fgsf_env_set_state.n STATE_SIZE " \
               "fgsf_evaluate_fit.reward NULL fgsf_run_read.directory RUN_TEXT fgsf_run_verify.directory RUN_TEXT " \
               "fgsf_run_summarize.out RUNS_TEXT fgsf_csv_open.last_step -1 fgsf_stats_auc.x rising", list, " ")
+    # Those whose objects must fit each other.
+    together = "^fgsf_(evaluate|evaluate_task|evaluate_heldout|evaluate_rho|gpe_run|gpe_run_plain|gpe_representation|" \
+        "bellman_run|optimizer_step|optimizer_step_stretches|network_track|replay_load|learner_load|reward_rho)$"
     for (i = 1; i <= n; i += 2) special[list[i]] = list[i + 1]
 }
 
@@ -122,6 +125,7 @@ function write(at, value, refused,    i, text) {
         k = bads(types[i], full)
         for (b = 1; b <= k; b++) {
             refused = returns == "fgsf_status" && (bad[b] == "NULL" || bad[b] == "NAN") && !(full in optional)
+            if (bad[b] ~ /^other_/ && fn ~ together) refused = 1
             write(i, bad[b], refused ? "REFUSED" : "ANY")
         }
     }
