@@ -380,7 +380,7 @@ TEST refuses_what_makes_no_sense(void) {
         {FGSF_CORRECTED, 1, FGSF_SHARED, true, "bellman.grad_mix"}, // even where eta is 0
         {FGSF_FULL, 1, FGSF_SHARED, true, "bellman.grad_mix"},
         {FGSF_CONVERGENT, 4, FGSF_SPLIT, false, "bellman.estimator"},
-        {(enum fgsf_gradient_kind)7, 1, FGSF_SHARED, false, "bellman.kind"},
+        {(enum fgsf_gradient_kind)NUM_KINDS, 1, FGSF_SHARED, false, "bellman.kind"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         fgsf_bellman_params params = fgsf_bellman_default_params(&shape);
