@@ -32,7 +32,7 @@ library=$(echo "$work"/venv/lib/python3*/site-packages/fgsf/libfgsf_python.so)
 if command -v objdump >/dev/null; then
     wide=$(objdump -d --no-show-raw-insn "$library" | awk '
         /^[0-9a-f]+ <.*>:$/ { name = $2 }
-        /%[yz]mm/ && name !~ /\.avx2>:$/ && name !~ /^<(tile_|run_narrow|run_panel|fgsf_product_run_)/ { print name }' | sort -u)
+        /%[yz]mm/ && name !~ /\.avx(2|512f)>:$/ && name !~ /^<(tile_|run_narrow|run_panel|fgsf_product_run_)/ { print name }' | sort -u)
     [ -z "$wide" ] || { printf 'wide vectors outside the kernels:\n%s\n' "$wide"; exit 1; }
 fi
 

@@ -531,8 +531,8 @@ TEST fresh_samples_follow_their_pair(void) {
             bool differs = false;
             for (size_t p = 0; p < 6; p++) {
                 size_t row = (size_t)b * 6 + p;
-                bool same = memcmp(stored.s_next, l->batch.s_next + row * state,
-                                   state * sizeof(float)) == 0;
+                const float *next = l->batch.s_next + (size_t)l->batch.row[row] * state;
+                bool same = memcmp(stored.s_next, next, state * sizeof(float)) == 0;
                 differs = differs || !same;
                 if (slips) continue;
                 ASSERT(same);
