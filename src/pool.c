@@ -5,7 +5,7 @@
 // all, finds less to do, and nobody waits for it. Only a helper that the system stops in the middle of
 // a part makes the caller wait. The caller then works alone for a while, so that a busy machine costs
 // it a fraction of its time. Helpers without work spin for a moment, then sleep; one that finds itself on
-// the caller's core, which it could only slow down, sleeps at once.
+// the caller's core, which it could only slow down, does neither work nor spin there.
 #include "pool.h"
 
 #include <pthread.h>
@@ -103,13 +103,14 @@ static void *help(void *arg) {
     fgsf_denormals_flush(); // as the caller does while it computes
     while (!atomic_load(&pool->stop)) {
         int core = this_core();
-        if (core >= 0 && core == atomic_load(&pool->core)) {
+        bool crowded = core >= 0 && core == atomic_load(&pool->core);
+        if (crowded && is_open(pool)) {
             nanosleep(&(struct timespec){.tv_nsec = (long)CROWDED}, NULL);
             continue;
         }
         work_on(pool, false);
         double until = now() + SPIN;
-        while (!is_open(pool) && !atomic_load(&pool->stop) && now() < until) {
+        while (!crowded && !is_open(pool) && !atomic_load(&pool->stop) && now() < until) {
             pause_briefly();
         }
         pthread_mutex_lock(&pool->lock);
