@@ -283,6 +283,7 @@ bool group_shares(pool *p, const group *g, const char *piece) {
 }
 
 static void name_arms(pool *p, group *g) {
+    bool alone = group_has_one_method(g);
     for (size_t i = 0; i < g->narms; i++) {
         arm *a = &g->arms[i];
         const char *told = "";
@@ -292,7 +293,6 @@ static void name_arms(pool *p, group *g) {
             if (group_shares(p, g, parts.v[k])) continue;
             told = pool_printf(p, "%s%s%s", told, *told ? ", " : "", parts.v[k]);
         }
-        bool alone = group_has_one_method(g);
         a->name = !*told ? a->label : alone ? told : pool_printf(p, "%s, %s", a->method, told);
     }
 }

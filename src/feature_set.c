@@ -1,10 +1,12 @@
 // Finite feature sets: exact ones are searched, bins are computed, prototypes grow.
 #include "fgsf/feature_set.h"
-#include "require.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "learning.h"
+#include "require.h"
 
 #define MAX_MEMBERS 65536
 

@@ -114,6 +114,9 @@ fgsf_status fgsf_learner_check_error(fgsf_learner *learner);
 // Writes y of a transition: phi for psi, the one-hot of its event for xi, the reward for q.
 void fgsf_learner_target(const fgsf_learner *learner, const fgsf_transition *t, float *y);
 
+// Returns the length of the members of a feature set (feature_set.c).
+int fgsf_feature_set_width(const fgsf_feature_set *set);
+
 // Whether the pairs of an update, of whatever policy, share the states of the batch.
 bool fgsf_learner_one_pass(const fgsf_learner *learner);
 

@@ -27,10 +27,6 @@ static inline bool fgsf_all_finite(const float *x, size_t count) {
 // one byte or as two, or no UTF-8.
 size_t fgsf_text_character(const char *text);
 
-// Returns the length of the members of a feature set.
-struct fgsf_feature_set;
-int fgsf_feature_set_width(const struct fgsf_feature_set *set);
-
 // A field of a struct of parameters, and whether its value is right.
 typedef struct fgsf_check {
     const char *name;

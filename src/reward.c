@@ -8,6 +8,7 @@
 #include "fgsf/bellman.h"
 #include "fgsf/gpe.h"
 #include "fgsf/optimizer.h"
+#include "learning.h"
 #include "require.h"
 
 #define ROWS 64       // members that the MLP scores at once

@@ -314,8 +314,9 @@ static fgsf_status write_record(const fgsf_run *run) {
     free(config);
     if (n < 0) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
     uint64_t sum = fgsf_hash(FGSF_HASH_START, text + SEAL_SIZE, (size_t)n - SEAL_SIZE);
-    snprintf(cpu, sizeof cpu, "%016llx", (unsigned long long)sum);
-    memcpy(text + sizeof SEAL - 1, cpu, 16);
+    char seal[17];
+    snprintf(seal, sizeof seal, "%016llx", (unsigned long long)sum);
+    memcpy(text + sizeof SEAL - 1, seal, 16);
     status = fgsf_io_write(path, text, (size_t)n);
     free(text);
     return status;
