@@ -82,7 +82,7 @@ wait_for 60 is_idle
 
 # ---- the scripts of the page, with shorter runs -----------------------------------------------------
 
-runs="--cells B0,B1,C1 --scale smoke --set train.steps_per_task=60000 --set train.checkpoint_every=1000
+runs="--cells B0,B1,C1 --scale smoke --set train.steps_per_task=150000 --set train.checkpoint_every=1000
     --set train.batch_size=16 --set net.hidden=16,16 --set eval.episodes=2"
 runs=${runs//$'\n'/ }
 script() { # WORD OUT CHANGE...: the block of the page that has the word

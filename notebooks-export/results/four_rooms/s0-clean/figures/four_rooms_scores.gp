@@ -2,7 +2,7 @@
 NAME = 'four_rooms_scores'
 DATA = 'four_rooms_scores.csv'
 array XLABELS[6] = ['mean over tasks', 'mean over tasks', 'mean over tasks', 'mean over tasks', 'mean over tasks', 'mean over tasks']
-LEFT = 510.2
+LEFT = 236.6
 ZERO = 0
 ROWS = 2
 COLS = 3
@@ -10,11 +10,13 @@ SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 PANEL_WORD = ''
 array PANEL[6] = ['cumulative reward', 'discounted return', 'success', 'steps to the goal', 'final return', 'zero-shot return']
-array SERIES[3] = ['sfrql', 'sfrql@hard100-rate1e-3 (sf.target_mode=hard; sf.target_period=100)', 'fg-sfrql']
+array SERIES[3] = ['sfrql', 'sfrql; semi-hard; env.slip=0', 'fg-sfrql']
 array COLOUR[3] = ['#56B4E9', '#000000', '#0072B2']
 array DASH[3] = [2, 4, 1]
-TITLE = 'four_rooms (clean): scores, mean over seeds and 95 % interval, n = 10 to 20 seeds'
-WIDTH = 1540
+array POINT[3] = [6, 8, 7]
+EXTRA = 0
+TITLE = 'four_rooms (s0-clean): scores, mean over seeds and 95 % interval, n = 20 seeds'
+WIDTH = 1266
 HEIGHT = 446
 # A column's value in the rows of one series and panel; undefined, so not drawn, in all others.
 is(column_name, value) = strcol(column_name) eq value
@@ -54,7 +56,7 @@ do for [p=1:|PANEL|] {
     TOP[p] = STATS_max
 }
 set multiplot layout ROWS,COLS title TITLE \
-    margins 1.0*LEFT/WIDTH, 1-25.0/WIDTH, 1.0*FOOT/HEIGHT, 1-62.0/HEIGHT \
+    margins 1.0*LEFT/WIDTH, 1-25.0/WIDTH, (FOOT + EXTRA + 0.0)/HEIGHT, 1-62.0/HEIGHT \
     spacing 1.0*GAP/WIDTH, 78.0/HEIGHT
 set yrange [0.4:|SERIES| + 0.6]
 do for [p=1:|PANEL|] {
@@ -63,7 +65,7 @@ do for [p=1:|PANEL|] {
     set format x (TOP[p] >= 5000 ? '%.0s%c' : '%g')
     set ytics scale 0 ()
     do for [i=1:|SERIES|] {
-        LABEL = p == 1 ? tic(SERIES[i]) : ''
+        LABEL = (p - 1) % COLS == 0 ? tic(SERIES[i]) : ''
         AT_ROW = |SERIES| + 1 - i
         set ytics add (LABEL AT_ROW)
     }
@@ -75,7 +77,7 @@ do for [p=1:|PANEL|] {
     plot for [i=1:|SERIES|] DATA using \
              (get(SERIES[i], PANEL[p], 'mean')):(|SERIES| + 1 - i)\
              :(get(SERIES[i], PANEL[p], 'low')):(get(SERIES[i], PANEL[p], 'high')) \
-             with xerrorbars pt (DASH[i] == 1 ? 7 : 6) ps 1.1 lw 2.2 lc rgb COLOUR[i]
+             with xerrorbars pt POINT[i] ps 1.2 lw 2.2 lc rgb COLOUR[i]
 }
 unset multiplot
 unset output

@@ -8,12 +8,14 @@ SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'task'
 PANEL_WORD = ''
 array PANEL[6] = ['0', '1', '2', '3', '4', '5']
-array SERIES[3] = ['sfrql', 'sfrql@hard100-rate1e-3', 'fg-sfrql']
+array SERIES[3] = ['sfrql', 'sfrql; semi-hard; env.slip=0', 'fg-sfrql']
 array COLOUR[3] = ['#56B4E9', '#000000', '#0072B2']
 array DASH[3] = [2, 4, 1]
-TITLE = 'four_rooms (clean): success after training, mean and 95 % interval, n = 10 to 20 seeds'
+array POINT[3] = [6, 8, 7]
+EXTRA = 18
+TITLE = 'four_rooms (s0-clean): success after training, mean and 95 % interval, n = 20 seeds'
 WIDTH = 860
-HEIGHT = 500
+HEIGHT = 518
 # A column's value in the rows of one series and panel; undefined, so not drawn, in all others.
 is(column_name, value) = strcol(column_name) eq value
 in(s, p) = is(SERIES_COLUMN, s) && is(PANEL_COLUMN, p)
@@ -49,7 +51,7 @@ set title TITLE
 set key at screen 0.5, screen 6.0/HEIGHT center bottom horizontal Left reverse samplen 2 \
     width 2 noautotitle
 set lmargin 10
-set bmargin at screen 100.0/HEIGHT
+set bmargin at screen (100.0 + EXTRA)/HEIGHT
 set xlabel XLABEL offset 0,0.3
 set ylabel YLABEL
 set xrange [0.4:|PANEL| + 0.6]
