@@ -82,7 +82,7 @@ wait_for 60 is_idle
 
 # ---- the scripts of the page, with shorter runs -----------------------------------------------------
 
-runs="--cells B0,B1,C1 --scale smoke --set train.steps_per_task=150000 --set train.checkpoint_every=1000
+runs="--cells B0,B1,C1 --scale smoke --set train.steps_per_task=60000 --set train.checkpoint_every=1000
     --set train.batch_size=16 --set net.hidden=16,16 --set eval.episodes=2"
 runs=${runs//$'\n'/ }
 script() { # WORD OUT CHANGE...: the block of the page that has the word
@@ -108,7 +108,7 @@ gone() { [ -z "$(squeue -h -j "$1" 2>/dev/null)" ]; }
 job=$(sbatch --parsable --output=mpi.out mpi.sh)
 wait_for 600 gone "$job"
 compare mpi
-stops=$(grep -c 'go on with --resume' mpi.out) || fail "the job was never stopped before its end"
+stops=$(grep -c 'with --resume goes on' mpi.out) || fail "the job was never stopped before its end"
 [ -e mpi/summary.csv ] && [ -d mpi/export/figures ] || fail "rank 0 did not draw"
 echo "slurm: srun --mpi=pmix with 3 ranks, stopped and requeued $stops times: every byte is that of a serial run"
 
@@ -118,7 +118,7 @@ last=$(sbatch --parsable --output=draw.out --dependency="afterany:$job" draw.sh)
 checkpoint() { compgen -G "array/*/*/seed-0/state.gguf" >/dev/null; }
 wait_for 120 checkpoint
 scancel --signal=TERM --batch "${job}_1"
-stopped() { grep -qs 'go on with --resume' array-1.out; }
+stopped() { grep -qs 'with --resume goes on' array-1.out; }
 wait_for 120 stopped
 wait_for 600 gone "$job"
 wait_for 300 gone "$last"
