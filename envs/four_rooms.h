@@ -58,33 +58,31 @@ typedef struct fgsf_four_rooms_outcome {
 } fgsf_four_rooms_outcome;
 
 // Returns the model of an environment, or NULL when it is not a Four Rooms.
-FGSF_API const fgsf_four_rooms *fgsf_four_rooms_model(const fgsf_env *env);
+const fgsf_four_rooms *fgsf_four_rooms_model(const fgsf_env *env);
 
 // Indexes a map: "" means the built-in one, else a text file. `model` must be zero or freed.
-FGSF_API fgsf_status fgsf_four_rooms_load(const char *path, fgsf_four_rooms *model);
-FGSF_API void fgsf_four_rooms_unload(fgsf_four_rooms *model);
+fgsf_status fgsf_four_rooms_load(const char *path, fgsf_four_rooms *model);
+void fgsf_four_rooms_unload(fgsf_four_rooms *model);
 
 // Returns where an action leads without slip. A bump into a wall moves nothing and gives nothing.
-FGSF_API fgsf_four_rooms_outcome fgsf_four_rooms_move(const fgsf_four_rooms *model, int cell,
-                                                      uint64_t inventory, int action);
+fgsf_four_rooms_outcome fgsf_four_rooms_move(const fgsf_four_rooms *model, int cell,
+                                             uint64_t inventory, int action);
 
 // Lists the distinct outcomes of an action, slip included, and returns how many there are.
-FGSF_API int fgsf_four_rooms_outcomes(const fgsf_four_rooms *model, int cell, uint64_t inventory,
-                                      int action,
-                                      fgsf_four_rooms_outcome out[FGSF_FOUR_ROOMS_ACTIONS]);
+int fgsf_four_rooms_outcomes(const fgsf_four_rooms *model, int cell, uint64_t inventory, int action,
+                             fgsf_four_rooms_outcome out[FGSF_FOUR_ROOMS_ACTIONS]);
 
 // Writes the tabular model over the cells alone: P (num_cells, 4, num_cells) and the expected
 // features of a step (num_cells, 4, num_features). The inventory is held at `inventory`: an object
 // whose bit is clear gives its feature at every visit, the others never do. Rows of goal cells are
 // zero, so that nothing follows a terminal step.
-FGSF_API void fgsf_four_rooms_tabular(const fgsf_four_rooms *model, uint64_t inventory, double *P,
-                                      double *features);
+void fgsf_four_rooms_tabular(const fgsf_four_rooms *model, uint64_t inventory, double *P,
+                             double *features);
 
 // Solves x = y + gamma P pi x exactly (LU in double precision) for a policy (num_cells, 4) of action
 // probabilities; y and x are (num_cells, 4, width).
-FGSF_API fgsf_status fgsf_four_rooms_evaluate(int num_cells, const double *P, const double *y,
-                                              int width, const double *policy, double gamma,
-                                              double *x);
+fgsf_status fgsf_four_rooms_evaluate(int num_cells, const double *P, const double *y, int width,
+                                     const double *policy, double gamma, double *x);
 
 FGSF_END_DECLS
 #endif

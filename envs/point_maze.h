@@ -32,19 +32,18 @@ typedef struct fgsf_point_maze_plan {
 } fgsf_point_maze_plan;
 
 // Reads the maze and decides the goals: env.layout, env.map, env.goals, env.num_tasks, preset.
-FGSF_API fgsf_status fgsf_point_maze_plan_make(const fgsf_point_maze_params *params, int tasks,
-                                               fgsf_point_maze_plan *out);
-FGSF_API void fgsf_point_maze_plan_free(fgsf_point_maze_plan *plan);
+fgsf_status fgsf_point_maze_plan_make(const fgsf_point_maze_params *params, int tasks,
+                                      fgsf_point_maze_plan *out);
+void fgsf_point_maze_plan_free(fgsf_point_maze_plan *plan);
 
 // Returns the model as MJCF text, to be freed with free(), or NULL when out of memory.
-FGSF_API char *fgsf_point_maze_xml(const fgsf_point_maze_plan *plan);
+char *fgsf_point_maze_xml(const fgsf_point_maze_plan *plan);
 
 // Centre of a cell, in metres.
-FGSF_API void fgsf_point_maze_centre(const fgsf_grid *grid, double row, double col, double *x,
-                                     double *y);
+void fgsf_point_maze_centre(const fgsf_grid *grid, double row, double col, double *x, double *y);
 
 // Returns true when the point lies in a free cell.
-FGSF_API bool fgsf_point_maze_is_free(const fgsf_grid *grid, double x, double y);
+bool fgsf_point_maze_is_free(const fgsf_grid *grid, double x, double y);
 
 FGSF_END_DECLS
 #endif

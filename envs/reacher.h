@@ -26,16 +26,16 @@ typedef struct fgsf_reacher_params {
 #define FGSF_REACHER_ELBOW_LIMIT 3.0 // rad
 
 // Position of the tip, in metres.
-FGSF_API void fgsf_reacher_tip(const double q[2], double tip[2]);
+void fgsf_reacher_tip(const double q[2], double tip[2]);
 
 // Mass matrix of `bullet` at the cosine of an elbow angle: M00, M01, M11 (kg m^2).
-FGSF_API void fgsf_reacher_mass(double cos_elbow, double M[3]);
+void fgsf_reacher_mass(double cos_elbow, double M[3]);
 
 // One step of `bullet` under the given joint torques (N m).
-FGSF_API void fgsf_reacher_bullet_step(double q[2], double w[2], const double torque[2]);
+void fgsf_reacher_bullet_step(double q[2], double w[2], const double torque[2]);
 
 // Writes the MJCF of `gymnasium`, whose joints have armature 1 and damping 1 there.
-FGSF_API void fgsf_reacher_xml(double armature, double damping, char *xml, size_t size);
+void fgsf_reacher_xml(double armature, double damping, char *xml, size_t size);
 
 FGSF_END_DECLS
 #endif

@@ -71,9 +71,11 @@ if readelf -d "$work/pc_shared" | grep -F 'libstdc++'; then die "the program lin
 
 # ---- What is in the shared libraries --------------------------------------------------------------
 
-for name in fgsf fgsf_envs; do
-    stray=$(nm -D --defined-only "$libdir/lib$name.so" | awk '$2 ~ /[A-Z]/ && $3 !~ /^fgsf_/ {print $3}')
-    [ -z "$stray" ] || die "lib$name.so exports names that are not fgsf_*: $stray"
+for name in fgsf fgsf_envs; do # each exports what the installed headers declare, and nothing else
+    nm -D --defined-only "$libdir/lib$name.so" | awk '$2 ~ /[A-Z]/ {print $3}' | sort >"$work/exported"
+    [ -s "$work/exported" ] || die "lib$name.so exports nothing"
+    stray=$(grep -rhow 'fgsf_[a-z0-9_]*' "$prefix/include/fgsf" | sort -u | comm -23 "$work/exported" -)
+    [ -z "$stray" ] || die "lib$name.so exports what no header declares: $stray"
 done
 needs() { readelf -d "$libdir/$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
 if needs libfgsf.so | grep -i 'mujoco\|blas'; then die "libfgsf.so links it"; fi
