@@ -4,20 +4,19 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "ggml.h"
 #include "support_assert.h"
 #include "support_update.h"
 
 #define STEPS 3
 #define SEEDS 5
-#define RATES " sf.lr=0.01 sf.lr_prior=3e-3 dqn.lr=0.01 "
+#define RATES "sf.lr=0.01 sf.lr_prior=3e-3 dqn.lr=0.01 "
 
 typedef struct update_case {
-    const char *preset, *method, *settings;
+    const char *preset, *method, *settings; // the settings go behind RATES
     int task;
     int (*step)(world *w, const recipe *r); // takes the step and returns the number of updates
-    recipe recipe;
-    int least; // samples that a pivot needs
+    recipe recipe;                          // what is left out is FGSF_HALF_MEAN and FGSF_SHARED
+    int least;                              // samples that a pivot needs, 0 for one
 } update_case;
 
 static double rate(const world *w, int k) {
@@ -55,7 +54,7 @@ static int shared_dqn(world *w, const recipe *r) {
     return dqn_step(w, r, 0, false);
 }
 
-static int shared_dqn_by_target(world *w, const recipe *r) {
+static int target_dqn(world *w, const recipe *r) {
     return dqn_step(w, r, 0, true);
 }
 
@@ -316,288 +315,127 @@ static int paper_ablation(world *w, const recipe *r) {
 
 // --- The cases ------------------------------------------------------------------------------------
 
-#define FULL 1.0
-#define SEMI 0.0
-#define N3 RATES "avg.n=3 "
+// How a row of CASES ends: the recipe, and one sample per pivot.
+#define WITH(eta, scale) {eta, scale, FGSF_SHARED}, 1
+#define FULL WITH(1.0, FGSF_HALF_MEAN)
+#define SEMI WITH(0.0, FGSF_HALF_MEAN)
+#define N3 "avg.n=3 "
 #define MANY N3 "avg.pivots=6 "
-#define SINGLE RATES "gpi.tie=first "
+#define SINGLE "gpi.tie=first "
+#define TORSO "net.kind=torso "
+#define HARD "target.mode=hard target.period=2 "
+#define POLYAK "target.mode=polyak "
+#define NOT_DOUBLE "target.double=false "
+#define BI "gradient.kind=bidirectional "
+#define CONV "gradient.kind=convergent "
 // Enough to change the next action between the updates of one step.
 #define LARGE "sf.lr=0.1 sf.lr_prior=0.2 opt.eps=1e-2"
 
 static const update_case CASES[] = {
-    {"clean", "fg-sfrql", RATES "net.kind=torso", 1, torso_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"clean", "sfrql", RATES "net.kind=torso", 2, torso_sf, {SEMI, FGSF_HALF_MEAN, 0}, 1},
-    {"clean",
-     "fg-sfrql",
-     RATES "net.kind=torso opt.kind=sgd",
-     1,
-     torso_sf,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean", "dqn", RATES, 1, per_task_dqn, {SEMI, FGSF_HALF_MEAN, 0}, 1},
-    {"clean", "fg-dqn", RATES, 1, per_task_dqn, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"clean",
-     "fg-dqn",
-     RATES "gradient.kind=mix gradient.eta=0.5",
-     1,
-     per_task_dqn,
-     {0.5, FGSF_HALF_MEAN, 0},
-     1},
-    {"compat", "dqn", RATES "target.period=2", 1, shared_dqn, {SEMI, FGSF_MEAN_ACTIONS, 0}, 1},
-    {"compat",
-     "dqn",
-     RATES "target.period=2 target.double=false",
-     1,
-     shared_dqn_by_target,
-     {SEMI, FGSF_MEAN_ACTIONS, 0},
-     1},
-    {"compat", "fg-dqn", RATES, 1, shared_dqn, {FULL, FGSF_MEAN, 0}, 1},
-    {"compat",
-     "fg-dqn",
-     RATES "dqn.task_input=onehot dqn.relabel=true",
-     1,
-     shared_dqn,
-     {FULL, FGSF_MEAN, 0},
-     1},
-    {"paper", "fg-dqn", SINGLE, 2, per_task_dqn, {FULL, FGSF_HALF_MEAN, 0}, 1},
+    {"clean", "fg-sfrql", TORSO, 1, torso_sf, FULL},
+    {"clean", "sfrql", TORSO, 2, torso_sf, SEMI},
+    {"clean", "fg-sfrql", TORSO "opt.kind=sgd", 1, torso_sf, FULL},
+    {"clean", "dqn", "", 1, per_task_dqn, SEMI},
+    {"clean", "fg-dqn", "", 1, per_task_dqn, FULL},
+    {"clean", "fg-dqn", "gradient.kind=mix gradient.eta=0.5", 1, per_task_dqn,
+     WITH(0.5, FGSF_HALF_MEAN)},
+    {"compat", "dqn", "target.period=2", 1, shared_dqn, WITH(0.0, FGSF_MEAN_ACTIONS)},
+    {"compat", "dqn", "target.period=2 " NOT_DOUBLE, 1, target_dqn, WITH(0.0, FGSF_MEAN_ACTIONS)},
+    {"compat", "fg-dqn", "", 1, shared_dqn, WITH(1.0, FGSF_MEAN)},
+    {"compat", "fg-dqn", "dqn.task_input=onehot dqn.relabel=true", 1, shared_dqn,
+     WITH(1.0, FGSF_MEAN)},
+    {"paper", "fg-dqn", SINGLE, 2, per_task_dqn, FULL},
 
-    {"clean", "sfrql", RATES, 2, clean_sf, {SEMI, FGSF_HALF_MEAN, 0}, 1},
-    {"clean", "sfrql", RATES "net.activation=relu", 2, clean_sf, {SEMI, FGSF_HALF_MEAN, 0}, 1},
-    {"clean", "sfrql", RATES "target.mode=polyak", 2, clean_sf, {SEMI, FGSF_HALF_MEAN, 0}, 1},
-    {"compat", "sfrql", RATES "target.period=2", 2, all_sf, {SEMI, FGSF_MEAN, 0}, 1},
-    {"compat", "sfrql", RATES "target.period=1", 1, all_sf, {SEMI, FGSF_MEAN, 0}, 1},
-    {"paper", "sfrql", SINGLE, 2, paper_sf, {SEMI, FGSF_SUM, 0}, 1},
+    {"clean", "sfrql", "", 2, clean_sf, SEMI},
+    {"clean", "sfrql", "net.activation=relu", 2, clean_sf, SEMI},
+    {"clean", "sfrql", POLYAK, 2, clean_sf, SEMI},
+    {"compat", "sfrql", "target.period=2", 2, all_sf, WITH(0.0, FGSF_MEAN)},
+    {"compat", "sfrql", "target.period=1", 1, all_sf, WITH(0.0, FGSF_MEAN)},
+    {"paper", "sfrql", SINGLE, 2, paper_sf, WITH(0.0, FGSF_SUM)},
 
-    {"clean", "fg-sfrql", RATES, 2, clean_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"clean", "fg-sfrql", RATES "net.bias=false", 2, clean_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"clean",
-     "fg-sfrql",
-     RATES "gradient.kind=mix gradient.eta=0.25",
-     2,
-     clean_sf,
-     {0.25, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean", "fg-sfrql", RATES "opt.kind=sgd", 2, clean_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"clean", "fg-sfrql", RATES "sf.update_set=i_only", 2, i_alone, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"clean", "fg-sfrql", " sf.lr=0.01 sf.lr_prior=0", 2, i_alone, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"clean", "fg-sfrql", RATES "loss.scale=mean", 2, clean_sf, {FULL, FGSF_MEAN, 0}, 1},
-    {"clean",
-     "fg-sfrql",
-     RATES "loss.scale=mean_actions",
-     2,
-     clean_sf,
-     {FULL, FGSF_MEAN_ACTIONS, 0},
-     1},
-    {"clean",
-     "fg-sfrql",
-     RATES "loss.scale=double_sum",
-     2,
-     clean_sf,
-     {FULL, FGSF_DOUBLE_SUM, 0},
-     1},
-    {"clean", "fg-sfrql", RATES "representation=xi", 2, clean_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"compat", "fg-sfrql", RATES, 2, grouped_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"compat", "fg-sfrql", LARGE, 2, grouped_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"paper", "fg-sfrql", SINGLE, 2, paper_sf, {FULL, FGSF_SUM, 0}, 1},
-    {"paper", "fg-sfrql", SINGLE "opt.rm_k0=2", 2, paper_sf, {FULL, FGSF_SUM, 0}, 1},
+    {"clean", "fg-sfrql", "", 2, clean_sf, FULL},
+    {"clean", "fg-sfrql", "net.bias=false", 2, clean_sf, FULL},
+    {"clean", "fg-sfrql", "gradient.kind=mix gradient.eta=0.25", 2, clean_sf,
+     WITH(0.25, FGSF_HALF_MEAN)},
+    {"clean", "fg-sfrql", "opt.kind=sgd", 2, clean_sf, FULL},
+    {"clean", "fg-sfrql", "sf.update_set=i_only", 2, i_alone, FULL},
+    {"clean", "fg-sfrql", "sf.lr=0.01 sf.lr_prior=0", 2, i_alone, FULL},
+    {"clean", "fg-sfrql", "loss.scale=mean", 2, clean_sf, WITH(1.0, FGSF_MEAN)},
+    {"clean", "fg-sfrql", "loss.scale=mean_actions", 2, clean_sf, WITH(1.0, FGSF_MEAN_ACTIONS)},
+    {"clean", "fg-sfrql", "loss.scale=double_sum", 2, clean_sf, WITH(1.0, FGSF_DOUBLE_SUM)},
+    {"clean", "fg-sfrql", "representation=xi", 2, clean_sf, FULL},
+    {"compat", "fg-sfrql", "", 2, grouped_sf, FULL},
+    {"compat", "fg-sfrql", LARGE, 2, grouped_sf, FULL},
+    {"paper", "fg-sfrql", SINGLE, 2, paper_sf, WITH(1.0, FGSF_SUM)},
+    {"paper", "fg-sfrql", SINGLE "opt.rm_k0=2", 2, paper_sf, WITH(1.0, FGSF_SUM)},
 
-    {"clean", "fg-sfrql-random", RATES, 1, clean_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"compat", "fg-sfrql-random", RATES, 1, grouped_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"compat", "fg-sfrql-random", LARGE, 1, grouped_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"paper", "fg-sfrql-random", SINGLE, 0, clean_sf, {FULL, FGSF_SUM, 0}, 1},
+    {"clean", "fg-sfrql-random", "", 1, clean_sf, FULL},
+    {"compat", "fg-sfrql-random", "", 1, grouped_sf, FULL},
+    {"compat", "fg-sfrql-random", LARGE, 1, grouped_sf, FULL},
+    {"paper", "fg-sfrql-random", SINGLE, 0, clean_sf, WITH(1.0, FGSF_SUM)},
 
     // Kinds with another network. Its rate, decay and target must be the kind's and the policy's.
-    {"clean",
-     "corrected-dqn",
-     RATES "gradient.h_rate=0.5 gradient.h_beta=0.3",
-     1,
-     per_task_dqn,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "corrected-sfrql",
-     RATES "gradient.h_rate=2 gradient.eta=0.4",
-     2,
-     clean_sf,
-     {0.4, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "corrected-sfrql",
-     RATES "gradient.h_beta=0.5 representation=xi",
-     2,
-     clean_sf,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "corrected-sfrql",
-     RATES "gradient.h_rate=0 opt.kind=sgd",
-     2,
-     clean_sf,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"compat",
-     "corrected-sfrql",
-     RATES "gradient.h_beta=0.5",
-     2,
-     grouped_sf,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"paper", "corrected-sfrql", SINGLE "gradient.h_beta=0.1", 2, paper_sf, {FULL, FGSF_SUM, 0}, 1},
-    {"clean",
-     "fg-sfrql-random",
-     RATES "gradient.kind=gtd2 gradient.eta=0.7",
-     1,
-     clean_sf,
-     {0.7, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean", "fg-dqn", RATES "gradient.kind=gtd2", 1, per_task_dqn, {FULL, FGSF_HALF_MEAN, 0}, 1},
-    {"clean",
-     "sfrql",
-     RATES "gradient.kind=bidirectional target.mode=hard target.period=2 gradient.eta=0.5",
-     2,
-     clean_sf,
-     {0.5, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "dqn",
-     RATES "gradient.kind=bidirectional target.mode=polyak target.double=true",
-     1,
-     per_task_dqn,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "sfrql",
-     RATES "gradient.kind=convergent target.mode=polyak target.double=false",
-     2,
-     clean_sf,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "fg-sfrql-average",
-     N3 "gradient.kind=convergent target.mode=hard target.period=2",
-     1,
-     clean_average,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "fg-sfrql-average",
-     N3 "gradient.kind=bidirectional target.mode=hard target.period=2",
-     1,
-     clean_average,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "sfrql",
-     RATES "target.mode=hard target.period=2 target.double=false",
-     2,
-     clean_sf,
-     {SEMI, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "sfrql",
-     RATES "target.mode=polyak target.double=false representation=xi",
-     2,
-     clean_sf,
-     {SEMI, FGSF_HALF_MEAN, 0},
-     1},
+    {"clean", "corrected-dqn", "gradient.h_rate=0.5 gradient.h_beta=0.3", 1, per_task_dqn, FULL},
+    {"clean", "corrected-sfrql", "gradient.h_rate=2 gradient.eta=0.4", 2, clean_sf,
+     WITH(0.4, FGSF_HALF_MEAN)},
+    {"clean", "corrected-sfrql", "gradient.h_beta=0.5 representation=xi", 2, clean_sf, FULL},
+    {"clean", "corrected-sfrql", "gradient.h_rate=0 opt.kind=sgd", 2, clean_sf, FULL},
+    {"compat", "corrected-sfrql", "gradient.h_beta=0.5", 2, grouped_sf, FULL},
+    {"paper", "corrected-sfrql", SINGLE "gradient.h_beta=0.1", 2, paper_sf, WITH(1.0, FGSF_SUM)},
+    {"clean", "fg-sfrql-random", "gradient.kind=gtd2 gradient.eta=0.7", 1, clean_sf,
+     WITH(0.7, FGSF_HALF_MEAN)},
+    {"clean", "fg-dqn", "gradient.kind=gtd2", 1, per_task_dqn, FULL},
+    {"clean", "sfrql", BI HARD "gradient.eta=0.5", 2, clean_sf, WITH(0.5, FGSF_HALF_MEAN)},
+    {"clean", "dqn", BI POLYAK "target.double=true", 1, per_task_dqn, FULL},
+    {"clean", "sfrql", CONV POLYAK NOT_DOUBLE, 2, clean_sf, FULL},
+    {"clean", "fg-sfrql-average", N3 CONV HARD, 1, clean_average, FULL},
+    {"clean", "fg-sfrql-average", N3 BI HARD, 1, clean_average, FULL},
+    {"clean", "sfrql", HARD NOT_DOUBLE, 2, clean_sf, SEMI},
+    {"clean", "sfrql", POLYAK NOT_DOUBLE "representation=xi", 2, clean_sf, SEMI},
 
     // A shared body, with each of them and with every set of rows.
-    {"clean",
-     "corrected-sfrql",
-     RATES "net.kind=torso gradient.h_rate=2",
-     1,
-     torso_sf,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "corrected-sfrql",
-     RATES "net.kind=torso opt.kind=sgd gradient.h_beta=0.5",
-     1,
-     torso_sf,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "corrected-sfrql",
-     RATES "net.kind=torso gradient.h_beta=0.5",
-     2,
-     torso_sf,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "sfrql",
-     RATES "net.kind=torso target.mode=polyak",
-     2,
-     torso_sf,
-     {SEMI, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "sfrql",
-     RATES "net.kind=torso gradient.kind=convergent target.mode=hard target.period=2",
-     2,
-     torso_sf,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "fg-sfrql",
-     RATES "net.kind=torso sf.update_set=all",
-     1,
-     torso_all,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean",
-     "fg-sfrql",
-     RATES "net.kind=torso sf.group_by_prior=true",
-     1,
-     torso_grouped,
-     {FULL, FGSF_HALF_MEAN, 0},
-     1},
-    {"clean", "fg-sfrql-random", RATES "net.kind=torso", 1, torso_sf, {FULL, FGSF_HALF_MEAN, 0}, 1},
+    {"clean", "corrected-sfrql", TORSO "gradient.h_rate=2", 1, torso_sf, FULL},
+    {"clean", "corrected-sfrql", TORSO "opt.kind=sgd gradient.h_beta=0.5", 1, torso_sf, FULL},
+    {"clean", "corrected-sfrql", TORSO "gradient.h_beta=0.5", 2, torso_sf, FULL},
+    {"clean", "sfrql", TORSO POLYAK, 2, torso_sf, SEMI},
+    {"clean", "sfrql", TORSO CONV HARD, 2, torso_sf, FULL},
+    {"clean", "fg-sfrql", TORSO "sf.update_set=all", 1, torso_all, FULL},
+    {"clean", "fg-sfrql", TORSO "sf.group_by_prior=true", 1, torso_grouped, FULL},
+    {"clean", "fg-sfrql-random", TORSO, 1, torso_sf, FULL},
 
-    {"clean", "fg-sfrql-average", N3, 1, clean_average, {FULL, FGSF_HALF_MEAN, FGSF_SHARED}, 1},
+    {"clean", "fg-sfrql-average", N3, 1, clean_average, FULL},
     {"clean",
      "fg-sfrql-average",
      N3 "avg.estimator=critic_only",
      1,
      clean_average,
-     {FULL, FGSF_HALF_MEAN, FGSF_CRITIC_ONLY},
+     {1.0, FGSF_HALF_MEAN, FGSF_CRITIC_ONLY},
      1},
     {"clean",
      "fg-sfrql-average",
      N3 "avg.estimator=split",
      1,
      clean_average,
-     {FULL, FGSF_HALF_MEAN, FGSF_SPLIT},
+     {1.0, FGSF_HALF_MEAN, FGSF_SPLIT},
      2},
-    {"clean",
-     "fg-sfrql-average",
-     N3 "avg.key=grid avg.grid_pitch=100",
-     2,
-     clean_average,
-     {FULL, FGSF_HALF_MEAN, FGSF_SHARED},
-     1},
-    {"compat", "fg-sfrql-average", N3, 2, compat_average, {FULL, FGSF_HALF_MEAN, FGSF_SHARED}, 1},
-    {"compat", "fg-sfrql-average", MANY, 1, compat_average, {FULL, FGSF_HALF_MEAN, FGSF_SHARED}, 1},
+    {"clean", "fg-sfrql-average", N3 "avg.key=grid avg.grid_pitch=100", 2, clean_average, FULL},
+    {"compat", "fg-sfrql-average", N3, 2, compat_average, FULL},
+    {"compat", "fg-sfrql-average", MANY, 1, compat_average, FULL},
     {"paper",
      "fg-sfrql-average",
-     MANY "gpi.tie=first",
+     MANY SINGLE,
      1,
      paper_average,
-     {FULL, FGSF_DOUBLE_SUM, FGSF_SHARED},
+     {1.0, FGSF_DOUBLE_SUM, FGSF_SHARED},
      3},
-    {"clean", "fg-sfrql-seq-average", N3, 2, clean_average, {FULL, FGSF_HALF_MEAN, FGSF_SHARED}, 1},
-    {"compat",
-     "fg-sfrql-seq-average",
-     N3,
-     2,
-     compat_ablation,
-     {FULL, FGSF_HALF_MEAN, FGSF_SHARED},
-     1},
+    {"clean", "fg-sfrql-seq-average", N3, 2, clean_average, FULL},
+    {"compat", "fg-sfrql-seq-average", N3, 2, compat_ablation, FULL},
     {"paper",
      "fg-sfrql-seq-average",
-     MANY "gpi.tie=first",
+     MANY SINGLE,
      2,
      paper_ablation,
-     {FULL, FGSF_DOUBLE_SUM, FGSF_SHARED},
+     {1.0, FGSF_DOUBLE_SUM, FGSF_SHARED},
      3},
 };
 #define NUM_CASES (int)(sizeof CASES / sizeof *CASES)
@@ -654,7 +492,7 @@ static int pick_ties(const world *w, int first, int last, const float *s, int ta
 
 TEST hull_ties_share_the_gradient(void) {
     world *w = world_create("clean", "fg-sfrql", RATES "gpi.tie=hull", 2);
-    const recipe r = {FULL, FGSF_HALF_MEAN, FGSF_SHARED};
+    const recipe r = {1.0, FGSF_HALF_MEAN, FGSF_SHARED};
     pick picks[4 * WORLD_BATCH];
     int prior[WORLD_BATCH], count = 0;
     tie_actions(w);
@@ -682,8 +520,8 @@ TEST hull_ties_share_the_gradient(void) {
 
 // The listing of Algorithm 3: one a' for all samples, from the mean next state, for i and for c.
 TEST hull_ties_at_the_mean_next_state(void) {
-    world *w = world_create("paper", "fg-sfrql-average", MANY "representation=psi", 1);
-    const recipe r = {FULL, FGSF_DOUBLE_SUM, FGSF_SHARED};
+    world *w = world_create("paper", "fg-sfrql-average", RATES MANY "representation=psi", 1);
+    const recipe r = {1.0, FGSF_DOUBLE_SUM, FGSF_SHARED};
     pick picks[4 * WORLD_BATCH];
     int prior[WORLD_BATCH], updates = 0, count = 0, first[WORLD_BATCH + 1] = {0};
     tie_actions(w);
@@ -730,7 +568,7 @@ static enum greatest_test_res check_step(world *w, const update_case *c) {
 // Runs one seed and stores how far the active policy and all others moved.
 static enum greatest_test_res check_seed(const update_case *c, int seed, double moved[2]) {
     char settings[256];
-    snprintf(settings, sizeof settings, "%s seed=%d", c->settings, seed);
+    snprintf(settings, sizeof settings, RATES "%s seed=%d", c->settings, seed);
     world *w = world_create(c->preset, c->method, settings, c->task);
     for (int step = 0; step < STEPS; step++) {
         CHECK_CALL(check_step(w, c));
@@ -759,145 +597,6 @@ TEST update_is_the_specification_s(const update_case *c) {
     PASS();
 }
 
-// The target network of a shared body knows a new head as it starts, drawn or copied.
-TEST a_new_head_is_in_the_target_network(const char *settings) {
-    world *w = world_create("clean", "sfrql", settings, 0);
-    fgsf_config cfg = w->t->cfg;
-    fgsf_trainer *t = NULL;
-    ASSERT_OK(fgsf_trainer_create(&cfg, &t));
-    for (int tasks = 1; tasks <= WORLD_TASKS; tasks++) {
-        ASSERT_OK(fgsf_trainer_add_tasks(t, tasks));
-        const fgsf_network *net = t->agent->nets[0], *target = t->learner->training[0].target;
-        const fgsf_parameters *list = fgsf_network_get_parameters(net);
-        const fgsf_parameter *last = &list->list[list->count - 2];
-        size_t each = (size_t)(t->agent->shape.actions * t->agent->shape.features * last->columns);
-        const float *head =
-            fgsf_network_parameters(net) + last->offset + each * (size_t)(tasks - 1);
-        ASSERT(head[0] != 0.0f && head[each - 1] != 0.0f);
-        ASSERT_MEM_EQ(fgsf_network_parameters(net), fgsf_network_parameters(target),
-                      fgsf_network_size(net) * sizeof(float));
-    }
-    fgsf_trainer_free(t);
-    world_free(w);
-    PASS();
-}
-
-// --- The error network's start --------------------------------------------------------------------
-
-typedef struct ggml_tensor tensor;
-typedef struct ggml_context context;
-
-static void gated_parameters(const fgsf_network_shape *shape, fgsf_parameters *out) {
-    int outputs = shape->actions * shape->features;
-    fgsf_parameters_add(out, "w", outputs, shape->input, FGSF_FILL_WEIGHTS, shape->input);
-    fgsf_parameters_add(out, "gate", 1, outputs, FGSF_FILL_ONES, 1);
-    fgsf_parameters_add(out, "shift", 1, outputs, FGSF_FILL_ONES, 1);
-}
-
-static tensor *gated(context *ctx, const fgsf_network_shape *shape, tensor *const *p, tensor *s) {
-    (void)shape;
-    tensor *h = ggml_silu(ctx, ggml_mul_mat(ctx, p[0], s));
-    return ggml_add(ctx, ggml_mul(ctx, h, p[1]), p[2]);
-}
-
-static tensor *rectified(context *ctx, const fgsf_network_shape *shape, tensor *const *p,
-                         tensor *s) {
-    return ggml_relu(ctx, gated(ctx, shape, p, s));
-}
-
-static tensor *never_zero(context *ctx, const fgsf_network_shape *shape, tensor *const *p,
-                          tensor *s) {
-    return ggml_exp(ctx, gated(ctx, shape, p, s));
-}
-
-static const fgsf_network_def starts[] = {
-    {.name = "gated", .summary = "", .parameters = gated_parameters, .forward = gated},
-    {.name = "rectified", .summary = "", .parameters = gated_parameters, .forward = rectified},
-    {.name = "never-zero", .summary = "", .parameters = gated_parameters, .forward = never_zero},
-};
-
-static fgsf_status create_learner(const fgsf_network_def *def, fgsf_learner_params params,
-                                  fgsf_learner **out) {
-    params.agent.num_tasks = 2;
-    params.agent.num_actions = 3;
-    params.agent.num_features = 2;
-    params.agent.state_size = 5;
-    params.agent.net = (fgsf_network_shape){.num_hidden = 1, .hidden = {6}, .bias = true};
-    params.agent.net.def = def;
-    params.batch_size = 4;
-    params.buffer_capacity = 16;
-    return fgsf_learner_create(&params, out);
-}
-
-// The output of h is zero at first, for any definition, and the parameters before the last ones are
-// drawn.
-TEST error_starts_at_zero(const fgsf_network_def *def) {
-    fgsf_learner_params params = fgsf_learner_default_params();
-    fgsf_learner *l = NULL;
-    params.gradient.kind = FGSF_CORRECTED;
-    ASSERT_OK(create_learner(def, params, &l));
-    ASSERT_OK(fgsf_learner_add_task(l));
-    fgsf_network *h = l->training[0].error;
-    float s[2][5] = {{1.0f, -2.0f, 0.5f, 3.0f, 0.0f}, {-1.0f, 0.25f, 2.0f, -4.0f, 1.0f}};
-    float x[2 * 3 * 2 * 2];
-    int count = 2 * 3 * 2 * (def->shared ? 2 : 1);
-    ASSERT_OK(fgsf_gpe_representation(l->agent->gpe, h, s[0], 2, x));
-    for (int i = 0; i < count; i++) ASSERT_EQ(0.0f, x[i]);
-    ASSERT(fgsf_network_parameters(h)[0] != 0.0f);
-    for (int i = 0; i < 40; i++) { // and it learns
-        ASSERT_OK(fgsf_learner_observe(
-            l, &(fgsf_experience){.s = s[0], .s_next = s[1], .phi = s[1], .action = i % 3}));
-        ASSERT_OK(fgsf_learner_learn(l, 0, NULL));
-    }
-    ASSERT_OK(fgsf_gpe_representation(l->agent->gpe, h, s[0], 2, x));
-    for (int i = 0; i < 6; i++) ASSERT(x[i] != 0.0f);
-    fgsf_learner_free(l);
-    PASS();
-}
-
-// An agent with a shared network asks each policy's own head: for its features, and, without GPI, for
-// the only values that count.
-TEST policies_are_their_heads(void) {
-    fgsf_learner_params params = fgsf_learner_default_params();
-    fgsf_learner *l = NULL;
-    params.agent.scope = FGSF_SCOPE_OWN;
-    ASSERT_OK(create_learner(&fgsf_network_torso, params, &l));
-    ASSERT_OK(fgsf_learner_add_task(l));
-    ASSERT_OK(fgsf_learner_add_task(l));
-    const float s[5] = {1.0f, -2.0f, 0.5f, 3.0f, 0.0f}, rho[2] = {0.5f, -1.0f};
-    float all[2 * 3 * 2], x[3 * 2], q[2 * 3];
-    ASSERT_OK(fgsf_gpe_representation(l->agent->gpe, l->agent->nets[0], s, 1, all));
-    for (int k = 0; k < 2; k++) {
-        int policies = 0;
-        ASSERT_OK(fgsf_agent_features(l->agent, 0, k, s, x));
-        ASSERT_OK(fgsf_agent_q(l->agent, k, rho, s, q, &policies));
-        ASSERT_EQ(1, policies);
-        for (int i = 0; i < 6; i++) ASSERT_EQ_FMT(all[k * 6 + i], x[i], "%g");
-        for (int a = 0; a < 3; a++) {
-            double value = 0.5 * x[2 * a] - 1.0 * x[2 * a + 1];
-            ASSERT_IN_RANGEm("Q", value, q[a], 1e-5);
-        }
-    }
-    ASSERT(memcmp(all, all + 6, 6 * sizeof *all) != 0);
-    fgsf_learner_free(l);
-    PASS();
-}
-
-TEST kinds_without_their_network_are_refused(void) {
-    fgsf_learner_params params = fgsf_learner_default_params();
-    fgsf_learner *l = NULL;
-    params.gradient.kind = FGSF_GTD2;
-    ASSERT_REFUSED(create_learner(&starts[1], params, &l), "gradient.kind corrected or gtd2");
-    ASSERT_REFUSED(create_learner(&starts[2], params, &l), "gradient.kind corrected or gtd2");
-    params.target.mode = FGSF_TARGET_HARD;
-    ASSERT_REFUSED(create_learner(NULL, params, &l), "gradient.kind: with an error network");
-    params.gradient.kind = FGSF_CONVERGENT;
-    params.target.mode = FGSF_TARGET_NONE;
-    ASSERT_REFUSED(create_learner(NULL, params, &l), "gradient.kind: this kind needs target.mode");
-    ASSERT_EQ(NULL, l);
-    PASS();
-}
-
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
@@ -905,14 +604,6 @@ int main(int argc, char **argv) {
     for (int i = 0; i < NUM_CASES; i++) {
         RUN_TESTp(update_is_the_specification_s, &CASES[i]);
     }
-    RUN_TESTp(a_new_head_is_in_the_target_network, "net.kind=torso target.mode=hard");
-    RUN_TESTp(a_new_head_is_in_the_target_network,
-              "net.kind=torso target.mode=polyak sf.init_from=previous");
-    RUN_TESTp(error_starts_at_zero, &fgsf_network_mlp);
-    RUN_TESTp(error_starts_at_zero, &fgsf_network_torso);
-    RUN_TESTp(error_starts_at_zero, &starts[0]);
-    RUN_TEST(policies_are_their_heads);
-    RUN_TEST(kinds_without_their_network_are_refused);
     RUN_TEST(hull_ties_share_the_gradient);
     RUN_TEST(hull_ties_at_the_mean_next_state);
     GREATEST_MAIN_END();
