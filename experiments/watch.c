@@ -458,7 +458,7 @@ static fgsf_status find_reward(watcher *w) {
 static fgsf_status set_up(watcher *w) {
     fgsf_status status = fgsf_agent_load(w->o->policy, "auto", &w->cfg, &w->agent);
     if (status != FGSF_OK) return status;
-    status = fgsf_env_create(&w->cfg, &w->env);
+    status = fgsf_evaluate_env(w->agent, &w->cfg, &w->env);
     if (status != FGSF_OK) return status;
     const fgsf_env_spec *spec = fgsf_env_get_spec(w->env);
     w->given = calloc((size_t)fgsf_agent_shape(w->agent)->features, sizeof(float));

@@ -168,6 +168,10 @@ fgsf_status fgsf_json_parse(const char *text, const char *source, cJSON **out) {
     return FGSF_OK;
 }
 
+bool fgsf_json_is_sealed(const cJSON *run) {
+    return cJSON_HasObjectItem(run, "checksum") || cJSON_HasObjectItem(run, "files");
+}
+
 fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *source) {
     FGSF_REQUIRE(cfg && text);
     if (!source) source = "config";
@@ -182,6 +186,7 @@ fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *so
     const cJSON *run = cJSON_GetObjectItemCaseSensitive(root, "schema");
     bool is_run = cJSON_IsString(run) && strncmp(run->valuestring, "fgsf.run/", 9) == 0;
     const cJSON *keys = is_run ? cJSON_GetObjectItemCaseSensitive(root, "config") : root;
+    if (is_run && fgsf_json_is_sealed(root)) status = fgsf_io_check_seal(text, source);
     if (status == FGSF_OK) status = read_config(cfg, keys, source, false, is_run);
     cJSON_Delete(root);
     return status;

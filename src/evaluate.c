@@ -129,16 +129,22 @@ fgsf_status fgsf_evaluate_fit(fgsf_env *env, int task, const fgsf_task *reward, 
     return status;
 }
 
+static bool is_list(const fgsf_eval_rows *out) {
+    return out && out->count >= 0 && out->count <= out->capacity && (out->rows || !out->capacity);
+}
+
 static fgsf_status check(const fgsf_agent *agent, const void *other, double epsilon) {
-    if (!agent || !other) return fgsf_fail(FGSF_ERR_INVALID, "evaluate: an argument is NULL");
+    if (!agent || !other) {
+        return fgsf_fail(FGSF_ERR_INVALID, "evaluate: an argument is NULL, or not a list of rows");
+    }
     if (!(epsilon >= 0.0 && epsilon <= 1.0)) {
         return fgsf_fail(FGSF_ERR_INVALID, "evaluate: epsilon %g is not in [0, 1]", epsilon);
     }
     return FGSF_OK;
 }
 
-// The configuration's environment, if it is like the one that the agent was made for.
-static fgsf_status create_env(const fgsf_agent *agent, const fgsf_config *cfg, fgsf_env **out) {
+fgsf_status fgsf_evaluate_env(const fgsf_agent *agent, const fgsf_config *cfg, fgsf_env **out) {
+    FGSF_REQUIRE(agent && out);
     const fgsf_agent_params *p = fgsf_agent_get_params(agent);
     fgsf_env *env = NULL;
     FGSF_TRY(fgsf_env_create(cfg, &env));
@@ -148,8 +154,11 @@ static fgsf_status create_env(const fgsf_agent *agent, const fgsf_config *cfg, f
         return FGSF_OK;
     }
     fgsf_env_free(env);
-    return fgsf_fail(FGSF_ERR_INVALID, "evaluate: the agent is not made for '%s' as configured",
-                     cfg->env.name);
+    return fgsf_fail(
+        FGSF_ERR_INVALID,
+        "the policy is made for %d state numbers, %d actions and %d features, '%s' has "
+        "others as configured now",
+        p->state_size, p->num_actions, p->num_features, cfg->env.name);
 }
 
 // Says whether a task's own reward can score the representation; `rho` is then its scoring vector.
@@ -183,9 +192,9 @@ bool fgsf_evaluate_expressible(const fgsf_agent *agent, const fgsf_env *env, int
 static fgsf_status run_tasks(fgsf_agent *agent, const fgsf_config *cfg, bool heldout,
                              enum fgsf_eval_reward reward, double epsilon, fgsf_eval_rows *out) {
     fgsf_env *env = NULL;
-    FGSF_TRY(check(agent, cfg && out ? out : NULL, epsilon));
+    FGSF_TRY(check(agent, cfg && is_list(out) ? out : NULL, epsilon));
     FGSF_REQUIRE((unsigned)reward <= FGSF_EVAL_TRUE);
-    FGSF_TRY(create_env(agent, cfg, &env));
+    FGSF_TRY(fgsf_evaluate_env(agent, cfg, &env));
     int task = heldout ? env->spec.num_tasks : 0;
     int end = env->spec.num_tasks + (heldout ? env->spec.num_heldout : 0);
     float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
@@ -222,8 +231,8 @@ fgsf_status fgsf_evaluate_task(fgsf_agent *agent, const fgsf_config *cfg, int ta
                                fgsf_eval_rows *out) {
     fgsf_env *env = NULL;
     scoring score = {.name = "learned"};
-    fgsf_status status = check(agent, cfg && out ? out : NULL, 0.0);
-    if (status == FGSF_OK) status = create_env(agent, cfg, &env);
+    fgsf_status status = check(agent, cfg && is_list(out) ? out : NULL, 0.0);
+    if (status == FGSF_OK) status = fgsf_evaluate_env(agent, cfg, &env);
     if (status == FGSF_OK) status = run_task(agent, cfg, env, task, &score, 0.0, out);
     fgsf_env_free(env);
     return status;

@@ -261,7 +261,7 @@ typedef struct summary {
 } summary;
 
 static void note_damage(summary *s) {
-    if (s->damaged++ == 0) snprintf(s->first, sizeof s->first, "%s", fgsf_last_error());
+    if (s->damaged++ == 0) fgsf_text_copy(s->first, sizeof s->first, fgsf_last_error());
 }
 
 // Fails only without memory; every other problem is written into the row.
@@ -273,8 +273,9 @@ static fgsf_status put_run(summary *s, const char *directory) {
     fgsf_status status = fgsf_run_read_own(directory, &r);
     if (status == FGSF_ERR_MEMORY) return status;
     if (status != FGSF_OK) { // what its place says, and why there is no more
-        char message[600];
-        snprintf(message, sizeof message, "%s: %s", relative, fgsf_last_error());
+        char whole[FGSF_PATH + 1024], message[600];
+        snprintf(whole, sizeof whole, "%s: %s", relative, fgsf_last_error());
+        fgsf_text_copy(message, sizeof message, whole);
         fprintf(out, ",,,,unreadable,,,,,,,0,,,,,,,");
         put_quoted(out, message);
         fputs(",,,\n", out);
