@@ -246,12 +246,13 @@ fgsf_status fgsf_device_list(int i, char *name, size_t name_size, char *about, s
     return fgsf_fail(FGSF_ERR_INVALID, "device %d does not exist", i);
 }
 
-bool fgsf_device_shares(const fgsf_device *device) {
+// Whether graphs of one owner share their memory on the device: not where ggml's scheduler has them.
+static bool shares_memory(const fgsf_device *device) {
     return device->num_backends == 1 || device->resident;
 }
 
 int fgsf_bucket(const fgsf_device *device, int rows) {
-    int step = 1, sizes = fgsf_device_shares(device) ? 32 : 8;
+    int step = 1, sizes = shares_memory(device) ? 32 : 8;
     while (step * sizes < rows) {
         step *= 2;
     }

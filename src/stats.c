@@ -211,54 +211,6 @@ fgsf_status fgsf_stats_profile(const fgsf_stats_scores *scores, const double *ta
     return status;
 }
 
-// a and b are (seeds, tasks) with the same tasks.
-static double improvement_of(const double *a, size_t a_seeds, const double *b, size_t b_seeds,
-                             size_t tasks) {
-    size_t twice_wins = 0;
-    for (size_t i = 0; i < a_seeds; i++) {
-        for (size_t j = 0; j < b_seeds; j++) {
-            for (size_t t = 0; t < tasks; t++) {
-                double x = a[i * tasks + t];
-                double y = b[j * tasks + t];
-                twice_wins += x > y ? 2 : x == y;
-            }
-        }
-    }
-    return 0.5 * (double)twice_wins / ((double)a_seeds * (double)b_seeds * (double)tasks);
-}
-
-fgsf_status fgsf_stats_improvement(const fgsf_stats_scores *a, const fgsf_stats_scores *b,
-                                   const fgsf_stats_bootstrap_params *params, fgsf_rng *rng,
-                                   fgsf_stats_interval *out) {
-    FGSF_REQUIRE(out);
-    fgsf_status status = check_scores("a", a);
-    if (status == FGSF_OK) status = check_scores("b", b);
-    if (status == FGSF_OK) status = check_bootstrap(params, rng);
-    if (status != FGSF_OK) return status;
-    if (a->tasks != b->tasks) {
-        return fgsf_fail(FGSF_ERR_INVALID, "stats: a has %zu tasks and b has %zu", a->tasks,
-                         b->tasks);
-    }
-    double *rows_a = alloc_doubles(a->seeds * a->tasks);
-    double *rows_b = alloc_doubles(b->seeds * b->tasks);
-    double *draws = alloc_doubles(params->resamples);
-    if (rows_a && rows_b && draws) {
-        double value = improvement_of(a->x, a->seeds, b->x, b->seeds, a->tasks);
-        for (size_t r = 0; r < params->resamples; r++) {
-            draw_seeds(a, rng, rows_a);
-            draw_seeds(b, rng, rows_b);
-            draws[r] = improvement_of(rows_a, a->seeds, rows_b, b->seeds, a->tasks);
-        }
-        *out = percentile_interval(value, draws, params->resamples, params->level);
-    } else {
-        status = fail_memory();
-    }
-    free(rows_a);
-    free(rows_b);
-    free(draws);
-    return status;
-}
-
 // Orders differences by their size, so that ranks can be handed out from the front.
 static int compare_magnitudes(const void *a, const void *b) {
     double x = fabs(*(const double *)a);

@@ -85,9 +85,6 @@ fgsf_status fgsf_trainer_check_endless(const fgsf_trainer *trainer, const fgsf_s
 void fgsf_trainer_centre(const fgsf_trainer *trainer, int task, const double *phi, float *out,
                          double *reward);
 
-// Collects transitions of the active task. They depend on the seed and the task alone, so they can be
-// collected again at any time.
-fgsf_status fgsf_heldout_create(fgsf_trainer *trainer);
 void fgsf_heldout_free(fgsf_heldout *heldout);
 
 // Mean |delta|^2 / F over held-out transitions of the active task, which are collected when the last
