@@ -238,11 +238,10 @@ static fgsf_status load_agent(const fgsf_archive *archive, const char *path, con
     double *members = NULL;
     int64_t policies = 0;
     archive_walk w = make_walk(NULL, archive, path);
-    fgsf_status status = fgsf_config_learner(cfg, &params);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_config_learner(cfg, &params));
     walk_sizes(&w.walk, &params.agent);
     w.walk.integer(&w.walk, "policies", &policies);
-    status = w.walk.status;
+    fgsf_status status = w.walk.status;
     if (status == FGSF_OK) status = load_exact_members(archive, &params.agent, &members);
     if (status == FGSF_OK) status = fgsf_agent_create(&params.agent, 1, out);
     free(members);
