@@ -49,8 +49,9 @@ static fgsf_status allocate(fgsf_trainer *t) {
     t->phi_f64 = calloc(d, sizeof(double));
     t->raw = calloc(full, sizeof(double));
     t->raw_next = calloc(full, sizeof(double));
+    t->env_state = calloc(tasks * full, sizeof(double));
     if (!t->tasks || !t->weights || !t->episodes || !t->accounts || !t->s || !t->s_next ||
-        !t->phi || !t->phi_f64 || !t->raw || !t->raw_next) {
+        !t->phi || !t->phi_f64 || !t->raw || !t->raw_next || !t->env_state) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a trainer of %d tasks", t->spec.num_tasks);
     }
     for (size_t task = 0; task < tasks; task++) t->episodes[task].over = true;
@@ -110,8 +111,8 @@ void fgsf_trainer_free(fgsf_trainer *t) {
     for (int task = 0; task < t->spec.num_tasks && t->envs; task++) fgsf_env_free(t->envs[task]);
     fgsf_trainer_free_samples(t);
     fgsf_heldout_free(&t->heldout);
-    void *arrays[] = {t->envs, t->env_rng, t->tasks, t->weights, t->episodes, t->accounts,
-                      t->s,    t->s_next,  t->phi,   t->phi_f64, t->raw,      t->raw_next};
+    void *arrays[] = {t->envs,   t->env_rng, t->tasks,   t->weights, t->episodes, t->accounts, t->s,
+                      t->s_next, t->phi,     t->phi_f64, t->raw,     t->raw_next, t->env_state};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     free(t);
 }

@@ -46,6 +46,7 @@ struct fgsf_trainer {
     fgsf_env_spec spec;
     fgsf_env **envs;   // one per task, each with its own state
     fgsf_rng *env_rng; // one stream per task
+    double *env_state; // (num_tasks, full_size), while they are saved or loaded
     fgsf_rng task_rng;
     fgsf_task *tasks; // what is known of them, held-out ones included
     double *weights;  // (tasks, num_features): theirs
