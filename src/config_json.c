@@ -140,13 +140,12 @@ static fgsf_status read_config(fgsf_config *cfg, const cJSON *object, const char
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: expected an object of keys and values", source);
     }
     fgsf_config copy = *cfg;
-    fgsf_status status = read_env_name(&copy, object, source);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(read_env_name(&copy, object, source));
     size_t count = index_of(&copy, NULL);
     reader r = {&copy, source, calloc(count, sizeof(bool)), false, is_run};
     if (!r.seen) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", source);
     r.skip_env = skip_env && !fgsf_env_def_find(copy.env.name);
-    status = read_object(&r, object, "", 1);
+    fgsf_status status = read_object(&r, object, "", 1);
     free(r.seen);
     if (status == FGSF_OK) *cfg = copy;
     return status;

@@ -107,24 +107,21 @@ static fgsf_status check_spec(const char *name, const fgsf_env_spec *s) {
 fgsf_status fgsf_env_create(const fgsf_config *cfg, fgsf_env **out) {
     FGSF_REQUIRE(cfg && out);
     const fgsf_env_def *def;
-    fgsf_status status = fgsf_env_require(cfg->env.name, &def);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_env_require(cfg->env.name, &def));
     if (!(cfg->env.slip >= 0.0 && cfg->env.slip <= 1.0)) {
         return fgsf_fail(FGSF_ERR_INVALID, "env.slip: %g is not in [0, 1]", cfg->env.slip);
     }
     for (int k = 0; k < def->num_keys; k++) { // a struct may be filled without fgsf_config_set
-        status = fgsf_key_check(cfg, &def->keys[k]);
-        if (status != FGSF_OK) return status;
+        FGSF_TRY(fgsf_key_check(cfg, &def->keys[k]));
     }
     fgsf_env *env = NULL;
-    status = def->create(cfg->env_params.bytes, (int)cfg->env.num_tasks, &env);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(def->create(cfg->env_params.bytes, (int)cfg->env.num_tasks, &env));
     if (!env) return fgsf_fail(FGSF_ERR_INVALID, "%s: create made no environment", def->name);
     env->def = def;
     env->task = 0;
     env->slip = cfg->env.slip;
     env->scratch = NULL;
-    status = check_spec(def->name, &env->spec);
+    fgsf_status status = check_spec(def->name, &env->spec);
     if (status == FGSF_OK) {
         env->scratch = calloc((size_t)env->spec.state_size, sizeof *env->scratch);
         if (!env->scratch) status = fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", def->name);

@@ -34,8 +34,7 @@ static fgsf_status choose(fgsf_agent *agent, const scoring *score, const float *
                           fgsf_rng *rng, fgsf_eval_row *row, int *action) {
     const fgsf_agent_params *params = fgsf_agent_get_params(agent);
     int policies, actions = params->num_actions;
-    fgsf_status status = fgsf_agent_q(agent, row->task, score->rho, state, q, &policies);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_agent_q(agent, row->task, score->rho, state, q, &policies));
     fgsf_choice best =
         fgsf_gpi_choose(q, policies, actions, rng ? params->tie : FGSF_TIE_FIRST, rng);
     if (row->steps == 0) row->overestimation = q[best.policy * actions + best.action];
@@ -240,14 +239,13 @@ fgsf_status fgsf_evaluate_task(fgsf_agent *agent, const fgsf_config *cfg, int ta
 
 fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, float *rho,
                               const char **name, double *fit_error) {
-    fgsf_status status = check(agent, env && rho && name ? fit_error : NULL, 0.0);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check(agent, env && rho && name ? fit_error : NULL, 0.0));
     const fgsf_agent_params *params = fgsf_agent_get_params(agent);
     bool told = params->representation != FGSF_Q || params->task_input == FGSF_TASK_INPUT_W;
     bool expressible = false;
     *name = told ? "true" : "learned"; // DQN without the task in its input knows nothing of it
     *fit_error = 0.0;
-    status = true_rho(agent, env, task, rho, &expressible);
+    fgsf_status status = true_rho(agent, env, task, rho, &expressible);
     if (status != FGSF_OK || expressible) return status;
     *name = "ridge";
     double *w = malloc((size_t)env->spec.num_features * sizeof(double));

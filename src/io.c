@@ -133,8 +133,7 @@ fgsf_status fgsf_io_end(fgsf_io_file *file, fgsf_status status) {
 
 fgsf_status fgsf_io_write(const char *path, const void *data, size_t length) {
     fgsf_io_file file;
-    fgsf_status status = fgsf_io_begin(path, &file);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_io_begin(path, &file));
     return fgsf_io_end(&file, write_all(file.fd, path, data, length));
 }
 

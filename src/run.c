@@ -276,8 +276,7 @@ static void print_files(const fgsf_run_record *r, char *out, size_t size) {
 static fgsf_status write_record(const fgsf_run *run) {
     const fgsf_run_record *r = &run->record;
     char path[FGSF_PATH], cpu[256], message[2 * sizeof r->message], files[FGSF_RUN_FILES * 160];
-    fgsf_status status = fgsf_run_path(run, "run.json", path, sizeof path);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_run_path(run, "run.json", path, sizeof path));
     cpu_name(cpu, sizeof cpu);
     escape(r->message, message, sizeof message);
     print_files(r, files, sizeof files);
@@ -300,7 +299,7 @@ static fgsf_status write_record(const fgsf_run *run) {
     free(config);
     if (n < 0) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
     fgsf_io_seal(text, (size_t)n);
-    status = fgsf_io_write(path, text, (size_t)n);
+    fgsf_status status = fgsf_io_write(path, text, (size_t)n);
     free(text);
     return status;
 }
@@ -376,8 +375,7 @@ fgsf_status fgsf_run_check(const fgsf_run_id *id, const fgsf_config *cfg) {
 // Takes the run's lock; *fd is -1 when another process has it.
 static fgsf_status take_lock(const char *directory, int *fd) {
     char path[FGSF_PATH];
-    fgsf_status status = fgsf_path_join(directory, "lock", path, sizeof path);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_path_join(directory, "lock", path, sizeof path));
     *fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (*fd < 0) return fgsf_fail(FGSF_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
     if (flock(*fd, LOCK_EX | LOCK_NB) == 0) return FGSF_OK;

@@ -103,15 +103,13 @@ static fgsf_status measure(fgsf_csv *csv, const char *header, int64_t last_step)
 static fgsf_status cut_back(fgsf_csv *csv, const char *header, int64_t last_step) {
     int fd;
     size_t size;
-    fgsf_status status = fgsf_io_open(csv->path, true, &fd, &size);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_io_open(csv->path, true, &fd, &size));
     csv->file = fdopen(fd, "r+");
     if (!csv->file) {
         close(fd);
         return csv_error(csv->path, "open");
     }
-    status = measure(csv, header, last_step);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(measure(csv, header, last_step));
     bool known = false;
     for (int i = 0; i < 2; i++) {
         known = known || (csv->record->marks[i].bytes == csv->bytes &&

@@ -84,14 +84,14 @@ static fgsf_status make_run(const fgsf_run_id *id, const fgsf_config *cfg, fgsf_
 
 TEST a_run_is_recorded(void) {
     fgsf_config cfg = config();
-    fgsf_run_id id = {out, "four_rooms", "fg-sfrql", "slip0.1-n5", 3};
+    fgsf_run_id id = {out, "four_rooms", "fg-sfrql", "shared+avg.n=5", 3};
     fgsf_run *run = NULL;
     fgsf_run_found found;
     ASSERT_EQm(fgsf_last_error(), FGSF_OK, fgsf_run_open(&id, &cfg, false, &found, &run));
     ASSERT_EQ(FGSF_FOUND_NOTHING, found);
     char directory[256], expected[256];
     fgsf_run_directory(&id, directory, sizeof directory);
-    snprintf(expected, sizeof expected, "%s/four_rooms/fg-sfrql@slip0.1-n5/seed-3", out);
+    snprintf(expected, sizeof expected, "%s/four_rooms/fg-sfrql@shared+avg.n=5/seed-3", out);
     ASSERT_STR_EQ(expected, directory);
     fgsf_run_record r;
     ASSERT_EQ(FGSF_OK, fgsf_run_read(directory, &r));
@@ -103,7 +103,7 @@ TEST a_run_is_recorded(void) {
     ASSERT_EQ(FGSF_RUN_DIVERGED, r.status);
     ASSERT_STR_EQ("four_rooms", r.env);
     ASSERT_STR_EQ("fg-sfrql", r.method);
-    ASSERT_STR_EQ("slip0.1-n5", r.cell);
+    ASSERT_STR_EQ("shared+avg.n=5", r.cell);
     ASSERT_EQ(3, r.seed);
     ASSERT_EQ(3, r.config.seed);
     ASSERT_EQ(1000, r.progress.steps);
