@@ -110,7 +110,8 @@ static fgsf_status four_rooms_create(const void *params, int tasks, fgsf_env **o
                                       .num_features = m->num_features,
                                       .state_size = m->rows + m->cols + m->num_objects,
                                       .raw_size = 2 + m->num_objects,
-                                      .full_size = 2 + m->num_objects};
+                                      .full_size = 2 + m->num_objects,
+                                      .files = m->file};
     *out = &self->base;
     return FGSF_OK;
 }

@@ -45,6 +45,7 @@ typedef struct fgsf_four_rooms {
     int *object;      // (num_cells): the inventory bit of the object there, or -1
     int *kind;        // (num_cells): what entering the cell gives, if its object is still there
     double *features; // (num_kinds, num_features): the exact feature set
+    int file;         // a checksum of the map file, 0 for the built-in map
     int num_rewards;
     double *rewards; // (num_rewards, num_features): the pool that tasks take their weights from
 } fgsf_four_rooms;

@@ -249,7 +249,7 @@ static fgsf_status build(const char *text, const char *source, fgsf_four_rooms *
 fgsf_status fgsf_four_rooms_load(const char *path, fgsf_four_rooms *model) {
     if (path[0] == '\0') return build(BUILT_IN_MAP, "built-in map", model);
     char *text = NULL;
-    FGSF_TRY(fgsf_grid_read_text(path, "env.map", &text));
+    FGSF_TRY(fgsf_grid_read_text(path, "env.map", &text, &model->file));
     char source[FGSF_TEXT_SIZE + 16];
     snprintf(source, sizeof source, "env.map '%s'", path);
     fgsf_status status = build(text, source, model);

@@ -1,6 +1,7 @@
 // Reading maps. Knows nothing of what the characters mean.
 #include "grid.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,13 @@
 
 #define MAX_TEXT (1 << 20) // bytes; a map is a few hundred
 
-fgsf_status fgsf_grid_read_text(const char *path, const char *key, char **out) {
-    fgsf_status status = fgsf_io_read(path, MAX_TEXT, out, NULL);
-    if (status == FGSF_OK) return FGSF_OK;
+fgsf_status fgsf_grid_read_text(const char *path, const char *key, char **out, int *checksum) {
+    size_t length = 0;
+    fgsf_status status = fgsf_io_read(path, MAX_TEXT, out, &length);
+    if (status == FGSF_OK) {
+        *checksum = 1 + (int)(fgsf_hash(FGSF_HASH_START, *out, length) % INT_MAX);
+        return FGSF_OK;
+    }
     char message[1536];
     snprintf(message, sizeof message, "%s", fgsf_last_error());
     return fgsf_fail(status, "%s: %s", key, message);

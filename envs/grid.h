@@ -14,8 +14,9 @@ typedef struct fgsf_grid {
     char *cells; // (rows, cols), owned
 } fgsf_grid;
 
-// Reads a whole file as text, to be freed with free(). `key` names it in messages.
-fgsf_status fgsf_grid_read_text(const char *path, const char *key, char **out);
+// Reads a whole file as text, to be freed with free(), with a checksum of it that is not 0. `key` names it
+// in messages.
+fgsf_status fgsf_grid_read_text(const char *path, const char *key, char **out, int *checksum);
 
 // Parses the map at the start of `text`. Every character must be one of `alphabet`; `source` names
 // the text in messages. `rest` (may be NULL) receives what follows the map.

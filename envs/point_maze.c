@@ -104,7 +104,8 @@ static fgsf_status set_up(const fgsf_point_maze_params *p, int tasks, point_maze
                                       .num_features = self->plan.num_tasks,
                                       .state_size = self->goal_in_state ? RAW_SIZE : RAW_SIZE - 2,
                                       .raw_size = RAW_SIZE,
-                                      .full_size = FULL_SIZE};
+                                      .full_size = FULL_SIZE,
+                                      .files = self->plan.file};
     return FGSF_OK;
 }
 

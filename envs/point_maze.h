@@ -24,6 +24,7 @@ typedef struct fgsf_point_maze_params {
 } fgsf_point_maze_params;
 
 typedef struct fgsf_point_maze_plan {
+    int file;       // a checksum of the map file, 0 for a layout
     fgsf_grid grid; // '1' wall, '0' free
     int start_row, start_col;
     int *distance; // (rows, cols): cells on the way from the start, -1 where it cannot go

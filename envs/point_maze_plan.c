@@ -152,7 +152,7 @@ static fgsf_status parse_map(const char *text, const char *source, fgsf_grid *gr
 static fgsf_status read_map(const char *path, fgsf_point_maze_plan *plan,
                             fgsf_goal goals[FGSF_GOALS_MAX], int *num_goals) {
     char *text = NULL;
-    FGSF_TRY(fgsf_grid_read_text(path, "env.map", &text));
+    FGSF_TRY(fgsf_grid_read_text(path, "env.map", &text, &plan->file));
     char source[FGSF_TEXT_SIZE + 16];
     snprintf(source, sizeof source, "env.map '%s'", path);
     fgsf_status status = parse_map(text, source, &plan->grid);

@@ -347,8 +347,19 @@ static void walk_counters(fgsf_walk *w, fgsf_trainer *t) {
     w->array(w, "raw", FGSF_F64, t->raw, (size_t)t->spec.full_size);
 }
 
+// An environment that is made from files, such as a map, must be made from the same ones.
+static void walk_files(fgsf_walk *w, const fgsf_trainer *t) {
+    int64_t files = t->spec.files;
+    if (files == 0) return;
+    w->integer(w, "env.files", &files);
+    if (w->status != FGSF_OK || files == t->spec.files) return;
+    w->status = fgsf_fail(FGSF_ERR_INVALID,
+                          "env.map: the file is not the one that %s was made with", w->source);
+}
+
 static void walk_trainer(fgsf_walk *w, void *object) {
     fgsf_trainer *t = object;
+    walk_files(w, t);
     walk_counters(w, t);
     fgsf_learner_walk(t->learner, w);
     for (int task = 0; task < t->spec.num_tasks; task++) walk_task(w, t, task);

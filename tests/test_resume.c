@@ -255,6 +255,28 @@ TEST foreign_files_are_refused(void) {
     PASS();
 }
 
+// A map file that was changed since, to another of the same size; the old one again is well.
+TEST another_map_is_refused(const char *env, const char *map, const char *mirrored) {
+    const resume_case c = {env, "clean", "fg-sfrql", "env.map=test_resume.map env.num_tasks=1"};
+    const char *maps[] = {map, mirrored, map};
+    char state[] = "test_resume.map.state";
+    for (int i = 0; i < 3; i++) {
+        fgsf_config cfg;
+        fgsf_trainer *t = NULL;
+        ASSERT(write_file("test_resume.map", maps[i], strlen(maps[i])));
+        ASSERT_OK(configure(&c, &cfg));
+        ASSERT_OK(fgsf_trainer_create(&cfg, &t));
+        if (i == 0) ASSERT_OK(fgsf_trainer_step(t));
+        if (i == 0) ASSERT_OK(fgsf_trainer_save(t, state));
+        if (i == 1) ASSERT_REFUSED(fgsf_trainer_load(t, state), "env.map: the file is not");
+        if (i == 2) ASSERT_OK(fgsf_trainer_load(t, state));
+        fgsf_trainer_free(t);
+    }
+    remove("test_resume.map");
+    remove(state);
+    PASS();
+}
+
 // A file whose checksum is right and whose content is not: numbers that are used as indices.
 TEST impossible_states_are_refused(void) {
     scene s;
@@ -309,6 +331,9 @@ int main(int argc, char **argv) {
     }
     RUN_TEST(damaged_files_are_refused);
     RUN_TEST(foreign_files_are_refused);
+    RUN_TESTp(another_map_is_refused, "four_rooms", "_1.\n..G\n", ".1_\nG..\n");
+    RUN_TESTp(another_map_is_refused, "point_maze", "11111\n1S0G1\n11111\n",
+              "11111\n1G0S1\n11111\n");
     RUN_TEST(impossible_states_are_refused);
     RUN_TESTp(an_earlier_state_can_be_loaded, "fg-sfrql");
     RUN_TESTp(an_earlier_state_can_be_loaded, "dqn");

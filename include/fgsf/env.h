@@ -38,6 +38,7 @@ typedef struct fgsf_env_spec {
     int state_size;   // numbers in the encoded state
     int raw_size;     // numbers in the raw state, in the environment's own units
     int full_size;    // raw_size plus whatever else an exact restart needs
+    int files;        // a checksum of the files it is made from, or 0: a run goes on with the same
 } fgsf_env_spec;
 
 // The result of one step. `phi` belongs to the environment and is valid until its next call.

@@ -34,11 +34,11 @@ class Learned(Structure):
 
 
 EnvSpec = namedtuple("EnvSpec", "num_tasks num_heldout num_actions num_features state_size raw_size "
-                                "full_size")
+                                "full_size files")
 
 # Structs of equal members: tasks, actions, features and state size; policy and action; two counts and
 # nine addresses.
-Sizes, Choice, Rng, Lanes, Spec = c_int32 * 4, c_int * 2, c_uint64 * 4, c_int64 * 11, c_int * 7
+Sizes, Choice, Rng, Lanes, Spec = c_int32 * 4, c_int * 2, c_uint64 * 4, c_int64 * 11, c_int * 8
 MIRRORS = {"learned": Learned, "sizes": Sizes, "choice": Choice, "rng": Rng, "lanes": Lanes,
            "env_spec": Spec}
 

@@ -35,7 +35,7 @@ static fgsf_status make(const void *params, int num_tasks, fgsf_env **out) {
     (void)params;
     thing *t = calloc(1, sizeof *t);
     require(t != NULL);
-    t->head.spec = (fgsf_env_spec){num_tasks, draw(), draw(), draw(), draw(), draw(), draw()};
+    t->head.spec = (fgsf_env_spec){num_tasks, draw(), draw(), draw(), draw(), draw(), draw(), 0};
     *out = &t->head;
     int how = draw();
     if (how != 15) return FGSF_OK;
