@@ -1,4 +1,4 @@
-// What sweeps under MPI stand on, without MPI: the server that runs jobs, the order of jobs, and how a
+// What sweeps under MPI stand on, without MPI: the server that runs jobs, what jobs cost, and how a
 // program knows that mpirun started it. tests/check_mpi.sh has the ranks.
 #include <stdlib.h>
 #include <string.h>
@@ -90,16 +90,6 @@ TEST notices_a_dead_server(void) {
     PASS();
 }
 
-TEST orders_by_cost(void) {
-    static const double costs[] = {1, 5, 3, 5, 0, 3};
-    static const int expected[] = {1, 3, 2, 5, 0, 4};
-    int order[6];
-    fgsf_cost_order(costs, 6, order);
-    for (int i = 0; i < 6; i++) ASSERT_EQ(expected[i], order[i]);
-    fgsf_cost_order(costs, 0, order);
-    PASS();
-}
-
 TEST costs_grow_with_the_work(void) {
     static const char *const more[][2] = {
         {"train.steps_per_task", "20000"}, {"env.num_tasks", "12"},  {"train.batch_size", "512"},
@@ -149,7 +139,7 @@ TEST knows_who_started_it(void) {
 #ifndef FGSF_HAVE_MPI
 TEST refuses_ranks_without_mpi(void) {
     fgsf_jobs_options options = {0};
-    ASSERT_EQ(-1, fgsf_mpi_jobs_run(job, NULL, 0, NULL, &options));
+    ASSERT_EQ(-1, fgsf_mpi_jobs_run(job, NULL, 0, &options));
     ASSERT(strstr(fgsf_last_error(), "built without MPI"));
     PASS();
 }
@@ -163,7 +153,6 @@ int main(int argc, char **argv) {
     RUN_TEST(serves_jobs_one_after_the_other);
     RUN_TEST(stops_a_job);
     RUN_TEST(notices_a_dead_server);
-    RUN_TEST(orders_by_cost);
     RUN_TEST(costs_grow_with_the_work);
     RUN_TEST(knows_who_started_it);
 #ifndef FGSF_HAVE_MPI

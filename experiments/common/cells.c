@@ -229,9 +229,15 @@ int fgsf_cells_expand(const fgsf_cli *cli, fgsf_variant **out) {
 }
 
 void fgsf_cells_print(const fgsf_variant *variants, int count) {
+    int widest = 1;
+    for (int i = 0; i < count; i++) {
+        int width = (int)strlen(variants[i].cell);
+        widest = width > widest ? width : widest;
+    }
     for (int i = 0; i < count; i++) {
         const fgsf_variant *v = &variants[i];
-        printf("%-24s %-20s %s\n", *v->cell ? v->cell : "-", v->method, v->about ? v->about : "");
+        printf("%-*s %-20s %s\n", widest, *v->cell ? v->cell : "-", v->method,
+               v->about ? v->about : "");
     }
 }
 

@@ -29,11 +29,3 @@ double fgsf_cost_of_run(const fgsf_config *cfg) {
     double rows = (double)cfg->learner.batch_size * (1.0 + (double)cfg->learner.avg.n);
     return fgsf_cost_steps(cfg) * networks(cfg) * rows * parameters(cfg);
 }
-
-void fgsf_cost_order(const double *costs, int num, int *order) {
-    for (int i = 0; i < num; i++) { // insertion: a sweep has thousands of runs at most
-        int at = i;
-        for (; at > 0 && costs[order[at - 1]] < costs[i]; at--) order[at] = order[at - 1];
-        order[at] = i;
-    }
-}

@@ -11,7 +11,4 @@ double fgsf_cost_of_run(const fgsf_config *cfg);
 // Returns the number of environment steps of a run.
 double fgsf_cost_steps(const fgsf_config *cfg);
 
-// Fills `order` (num) with the indices of `costs` (num), the largest first; equal ones keep theirs.
-void fgsf_cost_order(const double *costs, int num, int *order);
-
 #endif

@@ -35,9 +35,8 @@ int fgsf_mpi_rank(void) {
 
 #ifndef FGSF_HAVE_MPI
 
-int fgsf_mpi_jobs_run(fgsf_job job, void *ctx, int count, const int *order,
-                      const fgsf_jobs_options *options) {
-    (void)job, (void)ctx, (void)count, (void)order, (void)options;
+int fgsf_mpi_jobs_run(fgsf_job job, void *ctx, int count, const fgsf_jobs_options *options) {
+    (void)job, (void)ctx, (void)count, (void)options;
     fgsf_fail(
         FGSF_ERR_UNSUPPORTED,
         "started with %d MPI ranks, but built without MPI: see FGSF_MPI in CMakeLists.txt, or "
@@ -99,7 +98,6 @@ typedef struct sweep {
     int stops; // stop requests already passed on
     message *messages;
     // Rank 0 only.
-    const int *order;
     int count, next, done;
     peer *peers;
     bool any_lost, ending;
@@ -301,7 +299,7 @@ static void hand_out(sweep *s) {
         peer *p = &s->peers[k];
         if (!p->idle || p->leaving || p->lost) continue;
         p->idle = false;
-        p->job = s->order[s->next++];
+        p->job = s->next++;
         say_start(s, k);
         if (k > 0) {
             send_order(s, k, ORDER_RUN, p->job);
@@ -413,8 +411,7 @@ static bool lead(sweep *s) {
 
 // ---- Both ----------------------------------------------------------------------------------------
 
-static bool prepare_lead(sweep *s, int count, const int *jobs) {
-    s->order = jobs;
+static bool prepare_lead(sweep *s, int count) {
     s->count = count > 0 ? count : 0;
     s->peers = calloc((size_t)s->size, sizeof *s->peers);
     fgsf_progress_open(&s->view, s->options->out ? s->options->out : stderr, s->options->quiet);
@@ -428,8 +425,7 @@ static bool prepare_lead(sweep *s, int count, const int *jobs) {
     return s->peers != NULL;
 }
 
-int fgsf_mpi_jobs_run(fgsf_job job, void *ctx, int count, const int *jobs,
-                      const fgsf_jobs_options *options) {
+int fgsf_mpi_jobs_run(fgsf_job job, void *ctx, int count, const fgsf_jobs_options *options) {
     sweep s = {.ctx = ctx, .options = options};
     int wanted = number("FGSF_MPI_PATIENCE");
     s.patience = wanted >= 2 ? wanted : PATIENCE;
@@ -443,7 +439,7 @@ int fgsf_mpi_jobs_run(fgsf_job job, void *ctx, int count, const int *jobs,
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &s.size);
-    if (s.rank == 0 && !prepare_lead(&s, count, jobs)) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (s.rank == 0 && !prepare_lead(&s, count)) MPI_Abort(MPI_COMM_WORLD, 1);
     bool orphan = false, orderly = s.rank == 0 ? lead(&s) : follow(&s, count >= 0, &orphan);
     finish_letters(&s, orderly ? s.patience : 1);
     fgsf_job_server_close(&s.server);

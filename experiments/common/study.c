@@ -211,13 +211,15 @@ static bool vet_devices(const study *s) {
     return good;
 }
 
-// Within each seed the long jobs come first, so that the last ones to end are short.
+// The long jobs come first, so that the last ones to end are short: within each seed, or over all
+// seeds under mpirun, where many jobs run at once.
 static void sort_jobs(study *s) {
+    bool over_all = fgsf_mpi_ranks() > 1;
     for (int i = 1; i < s->num_jobs; i++) {
         study_job moved = s->jobs[i];
         double cost = fgsf_cost_of_run(&moved.cfg);
         int at = i;
-        for (; at > 0 && s->jobs[at - 1].id.seed == moved.id.seed &&
+        for (; at > 0 && (over_all || s->jobs[at - 1].id.seed == moved.id.seed) &&
                fgsf_cost_of_run(&s->jobs[at - 1].cfg) < cost;
              at--) {
             s->jobs[at] = s->jobs[at - 1];
@@ -290,18 +292,6 @@ static bool any_done(const study *s) {
     return false;
 }
 
-// Under mpirun: over all ranks, the long jobs first, so that the last ones to end are short.
-static int run_on_ranks(study *s, int num_jobs, const fgsf_jobs_options *options) {
-    int *order = calloc((size_t)num_jobs + 1, sizeof *order);
-    double *costs = calloc((size_t)num_jobs + 1, sizeof *costs);
-    for (int i = 0; i < num_jobs && costs; i++) costs[i] = fgsf_cost_of_run(&s->jobs[i].cfg);
-    if (order && costs) fgsf_cost_order(costs, num_jobs, order);
-    int unfinished = order && costs ? fgsf_mpi_jobs_run(run_job, s, num_jobs, order, options) : -1;
-    free(order);
-    free(costs);
-    return unfinished;
-}
-
 // Processes at once: as asked, or so many that all their threads have a core.
 static int parallel_jobs(const study *s) {
     int64_t threads = 1;
@@ -323,7 +313,7 @@ static int run_jobs(study *s) {
                                  .cost = job_cost,
                                  .tick = show_page};
     if (fgsf_mpi_rank() == 0) open_page(s);
-    int unfinished = fgsf_mpi_ranks() > 1 ? run_on_ranks(s, s->num_jobs, &options)
+    int unfinished = fgsf_mpi_ranks() > 1 ? fgsf_mpi_jobs_run(run_job, s, s->num_jobs, &options)
                                           : fgsf_jobs_run(run_job, s, s->num_jobs, &options);
     if (fgsf_mpi_rank() > 0) {
         return unfinished < 0 ? fgsf_cli_fail(cli) : 0;
@@ -353,7 +343,7 @@ static int run_study(const fgsf_cli *cli, const fgsf_variant *variants, int coun
     ready = ready && vet_devices(&s) && fgsf_draw_folder(cli->spec->program, cli->out);
     int code = ready ? run_jobs(&s) : FGSF_CLI_BAD;
     if (!ready && fgsf_mpi_ranks() > 1) {
-        fgsf_mpi_jobs_run(run_job, &s, -1, NULL, &(fgsf_jobs_options){.quiet = true});
+        fgsf_mpi_jobs_run(run_job, &s, -1, &(fgsf_jobs_options){.quiet = true});
     }
     free(s.jobs);
     return code;
