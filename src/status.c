@@ -9,6 +9,7 @@
 #include "require.h"
 
 static _Thread_local char last_error[1024];
+_Thread_local unsigned fgsf_failures;
 
 const char *fgsf_status_name(fgsf_status status) {
     static const char *const names[] = {
@@ -49,6 +50,12 @@ size_t fgsf_text_character(const char *text) {
     return 0;
 }
 
+bool fgsf_text_is_plain(const char *text) {
+    size_t length = 1;
+    for (; *text && length > 0; text += length) length = fgsf_text_character(text);
+    return length > 0;
+}
+
 // Replaces what a terminal could take for a command. Messages quote files and arguments.
 static void clean(char *text) {
     while (*text) {
@@ -68,6 +75,7 @@ fgsf_status fgsf_fail(fgsf_status status, const char *format, ...) {
     fgsf_number_end(before);
     clean(message);
     snprintf(last_error, sizeof last_error, "%s", message);
+    fgsf_failures++;
     return status;
 }
 
