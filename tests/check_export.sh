@@ -171,6 +171,24 @@ PYTHON
 "$export_bin" odd -o odd-out >made
 [ "$(grep -c '^figure' made)" -ge 6 ] || fail "odd names: $(cat made)"
 
+# ---- the largest seed, and paths that never leave their start --------------------------------------
+
+$python - <<'PYTHON'
+import json, pathlib, shutil
+for seed in (9007199254740990, 9007199254740991):
+    target = pathlib.Path(f"still/{seed}")
+    shutil.copytree("runs/reacher/dqn/seed-0", target)
+    run = json.loads((target / "run.json").read_text())
+    run["env"], run["seed"] = "still", seed
+    (target / "run.json").write_text(json.dumps(run))
+    path = target / "trajectory.csv"
+    rows = [row.split(",") for row in path.read_text().splitlines()]
+    path.write_text("\n".join(",".join(r if r[0] == "task" else r[:3] + ["5", "1e9"]) for r in rows) + "\n")
+PYTHON
+"$export_bin" still -o still-out >made || fail "still: $(cat made)"
+grep -q 'figures/still_trajectories' made || fail "no figure of paths: $(cat made)"
+grep -q ',9007199254740991,' still-out/tables/still_scores.csv || fail "the seed is not itself"
+
 # ---- bad input ---------------------------------------------------------------------------------
 
 mkdir kept
@@ -194,6 +212,7 @@ bad() {
 bad run.json "run.json:3" truncate -s 40 run.json
 bad run.json "'seed'" sed -i 's/"seed": 0/"seed": -1/' run.json
 bad run.json "'seed'" sed -i 's/"seed": 0/"seed": "a"/' run.json
+bad run.json "'seed'" sed -i 's/"seed": 0/"seed": 9007199254740992/' run.json
 bad run.json "'method'" sed -i '/"method"/d' run.json
 bad run.json "'env'" sed -i 's/"env": "reacher"/"env": 7/' run.json
 bad run.json "'schema'" sed -i 's,fgsf.run/1,fgsf.run/2,' run.json
