@@ -189,6 +189,16 @@ PYTHON
 grep -q 'figures/still_trajectories' made || fail "no figure of paths: $(cat made)"
 grep -q ',9007199254740991,' still-out/tables/still_scores.csv || fail "the seed is not itself"
 
+# ---- little memory: a message, whichever allocation fails -----------------------------------------
+
+limit=30000 # KiB of address space, with which the program starts
+until (ulimit -v $limit && exec "$export_bin" --help) >/dev/null 2>&1; do limit=$((limit + 1000)); done
+for more in $(seq 7000 400 12000); do
+    code=0
+    (ulimit -v $((limit + more)) && exec "$export_bin" runs -o tight) >/dev/null 2>err || code=$?
+    [ $code = 2 ] || fail "$((limit + more)) KiB: exit code $code, $(cat err)"
+done
+
 # ---- bad input ---------------------------------------------------------------------------------
 
 mkdir kept
