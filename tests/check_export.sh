@@ -199,6 +199,34 @@ for more in $(seq 7000 400 12000); do
     [ $code = 2 ] || fail "$((limit + more)) KiB: exit code $code, $(cat err)"
 done
 
+# ---- an export that is killed ---------------------------------------------------------------------
+
+# begin_export: starts one that is killed when it has begun with its figures.
+begin_export() {
+    "$export_bin" runs -o killed >/dev/null 2>err &
+    pid=$!
+    until compgen -G 'killed/.export-*/figures/*.svg' >/dev/null; do
+        kill -0 $pid 2>/dev/null || fail "ended before its first figure: $(cat err)"
+        sleep 0.02
+    done
+}
+for signal in TERM HUP; do # a shell's background job ignores INT
+    begin_export
+    kill -$signal $pid
+    code=0
+    wait $pid || code=$?
+    [ $code = 130 ] && [ "$(cat err)" = "export: stopped" ] || fail "$signal: $code, $(cat err)"
+    [ -z "$(ls -A killed)" ] || fail "$signal leaves $(ls -A killed)"
+done
+begin_export
+kill -KILL $pid
+wait $pid 2>/dev/null || true
+[ -n "$(ls -A killed)" ] || fail "nothing was left to be removed"
+mkdir killed/.export-in_use killed/.export-other-folder
+flock killed/.export-in_use "$export_bin" runs/reacher -o killed >/dev/null
+[ "$(ls -A killed | xargs)" = ".export-in_use .export-other-folder figures notebook.ipynb tables" ] ||
+    fail "killed: $(ls -A killed)"
+
 # ---- bad input ---------------------------------------------------------------------------------
 
 mkdir kept
