@@ -225,9 +225,8 @@ static fgsf_status check_goals(const fgsf_four_rooms *m, const char *source) {
 static fgsf_status build(const char *text, const char *source, fgsf_four_rooms *m) {
     fgsf_grid grid;
     const char *rest;
-    fgsf_status status = fgsf_grid_parse(text, source, ALPHABET, &grid, &rest);
-    if (status != FGSF_OK) return status;
-    status = check_map(&grid, source, &m->num_objects, &m->num_types);
+    FGSF_TRY(fgsf_grid_parse(text, source, ALPHABET, &grid, &rest));
+    fgsf_status status = check_map(&grid, source, &m->num_objects, &m->num_types);
     if (status == FGSF_OK) {
         m->rows = grid.rows;
         m->cols = grid.cols;
@@ -250,11 +249,10 @@ static fgsf_status build(const char *text, const char *source, fgsf_four_rooms *
 fgsf_status fgsf_four_rooms_load(const char *path, fgsf_four_rooms *model) {
     if (path[0] == '\0') return build(BUILT_IN_MAP, "built-in map", model);
     char *text = NULL;
-    fgsf_status status = fgsf_grid_read_text(path, "env.map", &text);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_grid_read_text(path, "env.map", &text));
     char source[FGSF_TEXT_SIZE + 16];
     snprintf(source, sizeof source, "env.map '%s'", path);
-    status = build(text, source, model);
+    fgsf_status status = build(text, source, model);
     free(text);
     return status;
 }

@@ -152,11 +152,10 @@ static fgsf_status parse_map(const char *text, const char *source, fgsf_grid *gr
 static fgsf_status read_map(const char *path, fgsf_point_maze_plan *plan,
                             fgsf_goal goals[FGSF_GOALS_MAX], int *num_goals) {
     char *text = NULL;
-    fgsf_status status = fgsf_grid_read_text(path, "env.map", &text);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_grid_read_text(path, "env.map", &text));
     char source[FGSF_TEXT_SIZE + 16];
     snprintf(source, sizeof source, "env.map '%s'", path);
-    status = parse_map(text, source, &plan->grid);
+    fgsf_status status = parse_map(text, source, &plan->grid);
     free(text);
     if (status != FGSF_OK) return status;
     int starts = fgsf_grid_count(&plan->grid, 'S', &plan->start_row, &plan->start_col);

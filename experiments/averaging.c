@@ -4,26 +4,29 @@
 // env.slip another action is taken. N = 1 is plain fg-sfrql; sfrql is the semi-gradient beside it.
 //
 //     experiments/run averaging --seeds 5
-//     experiments/run averaging --seeds 5 --cells slip0.1,slip0.1-n5-shared,slip0.1-n5-split
+//     experiments/run averaging --cells plain,shared+avg.n=5 --grid env.slip=0.1 --seeds 5
 #include "study.h"
 
-#define AVERAGED(slip, n, estimator, ...)                                                          \
+#define PLAIN(method)                                                                              \
     {                                                                                              \
-        "slip" slip "-n" n "-" estimator, "fg-sfrql-seq-average", NULL, {                          \
-            FGSF_SET("env.slip", slip), FGSF_SET("avg.n", n),                                      \
-                FGSF_SET("avg.estimator", estimator), __VA_ARGS__                                  \
+        "plain+avg.n=1", method, "one next state", {                                               \
+            FGSF_SET("avg.n", "1")                                                                 \
+        }                                                                                          \
+    }
+#define AVERAGED(estimator, n, about, ...)                                                         \
+    {                                                                                              \
+        estimator "+avg.n=" n, "fg-sfrql-seq-average", about, {                                    \
+            FGSF_SET("avg.n", n), FGSF_SET("avg.estimator", estimator), __VA_ARGS__                \
         }                                                                                          \
     }
 // Disjoint halves cannot be drawn with replacement, as the authors' code draws.
-#define ESTIMATORS(slip, n)                                                                        \
-    AVERAGED(slip, n, "shared", {0}), AVERAGED(slip, n, "critic_only", {0}),                       \
-        AVERAGED(slip, n, "split", {"compat", "avg.shortfall", "use_available"})
-#define CELLS(slip)                                                                                \
-    {"slip" slip, "sfrql", NULL, {FGSF_SET("env.slip", slip)}},                                    \
-        {"slip" slip, "fg-sfrql", NULL, {FGSF_SET("env.slip", slip)}}, ESTIMATORS(slip, "5"),      \
-        ESTIMATORS(slip, "10"), ESTIMATORS(slip, "20")
+#define ESTIMATORS(n)                                                                              \
+    AVERAGED("shared", n, "the same samples for error and gradient", {0}),                         \
+        AVERAGED("critic_only", n, "one of the samples for the gradient", {0}),                    \
+        AVERAGED("split", n, "disjoint halves", {"compat", "avg.shortfall", "use_available"})
 
-static const fgsf_cell cells[] = {CELLS("0"), CELLS("0.1"), CELLS("0.2")};
+static const fgsf_cell cells[] = {PLAIN("sfrql"), PLAIN("fg-sfrql"), ESTIMATORS("5"),
+                                  ESTIMATORS("10"), ESTIMATORS("20")};
 static const char *const methods[] = {"sfrql", "fg-sfrql", "fg-sfrql-seq-average", NULL};
 static const fgsf_setting smoke[] = {FGSF_SET("train.steps_per_task", "300")};
 
@@ -36,6 +39,7 @@ static const fgsf_cli_spec spec = {
     .num_smoke = 1,
     .cells = cells,
     .num_cells = sizeof cells / sizeof *cells,
+    .grid = "env.slip=0,0.1,0.2",
 };
 
 int main(int argc, char **argv) {

@@ -207,8 +207,7 @@ static void print_answer(const oracle_problem *p, const machine *m, const answer
 
 static fgsf_status run(const char *path, const char *device) {
     oracle_problem *problem = NULL;
-    fgsf_status status = load(path, &problem);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(load(path, &problem));
     size_t batches = (size_t)problem->num_batches;
     size_t size = fgsf_network_flat_size(&problem->bellman.shape);
     machine m = {0};
@@ -216,8 +215,8 @@ static fgsf_status run(const char *path, const char *device) {
     float *gradients = calloc(2 * size, sizeof *gradients);
     answer a = {
         .loss = numbers, .grad_norm = numbers + batches, .gradient = {gradients, gradients + size}};
-    status = numbers && gradients ? machine_create(&m, problem, device)
-                                  : fgsf_fail(FGSF_ERR_MEMORY, "no memory");
+    fgsf_status status = numbers && gradients ? machine_create(&m, problem, device)
+                                              : fgsf_fail(FGSF_ERR_MEMORY, "no memory");
     if (status == FGSF_OK) status = solve(&m, problem, &a);
     if (status == FGSF_OK) print_answer(problem, &m, &a);
     free(numbers);

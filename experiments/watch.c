@@ -285,8 +285,7 @@ static fgsf_status choose(watcher *w, fgsf_rng *rng) {
     // Drawn first, as the evaluation does.
     w->explored = w->o->epsilon > 0.0 && fgsf_rng_uniform(rng) < w->o->epsilon;
     int random = w->explored ? (int)fgsf_rng_below(rng, (uint64_t)actions) : -1;
-    fgsf_status status = fgsf_agent_q(w->agent, w->task, w->rho, w->state, w->q, &w->num_policies);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_agent_q(w->agent, w->task, w->rho, w->state, w->q, &w->num_policies));
     if (w->explored) {
         w->choice = (fgsf_choice){-1, random};
     } else {
@@ -459,10 +458,8 @@ static fgsf_status find_reward(watcher *w) {
 }
 
 static fgsf_status set_up(watcher *w) {
-    fgsf_status status = fgsf_agent_load(w->o->policy, "auto", &w->cfg, &w->agent);
-    if (status != FGSF_OK) return status;
-    status = fgsf_env_create(&w->cfg, &w->env);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_agent_load(w->o->policy, "auto", &w->cfg, &w->agent));
+    FGSF_TRY(fgsf_evaluate_env(w->agent, &w->cfg, &w->env));
     const fgsf_env_spec *spec = fgsf_env_get_spec(w->env);
     w->given = calloc((size_t)fgsf_agent_shape(w->agent)->features, sizeof(float));
     w->w = calloc((size_t)spec->num_features, sizeof(double));
@@ -470,7 +467,7 @@ static fgsf_status set_up(watcher *w) {
     w->q = calloc((size_t)(fgsf_agent_num_policies(w->agent) * spec->num_actions), sizeof(float));
     if (!w->given || !w->w || !w->state || !w->q)
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory to watch");
-    status = find_task(w);
+    fgsf_status status = find_task(w);
     if (status == FGSF_OK) status = find_reward(w);
     if (status == FGSF_OK) status = fgsf_watch_view_create(&w->cfg, w->env, &w->view);
     if (status == FGSF_OK && w->o->frames && w->view->numbers) {

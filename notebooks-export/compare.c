@@ -58,13 +58,7 @@ static int compare_cells(const void *a, const void *b) {
 void ablation_arms(pool *p, const group *g, const arm ***out, size_t *n) {
     for (size_t i = 0; i < g->narms; i++) {
         const arm *a = &g->arms[i];
-        const char *estimator = NULL;
-        double slip = 0;
-        long count = 0;
-        if (a->nruns == 0 || !a->cell) continue;
-        bool averaged = cell_is_averaging(a->cell, &slip, &count, &estimator);
-        if (averaged && g->has & HAS_AVERAGING) continue;
-        pool_push(p, out, n, &a, sizeof a);
+        if (a->nruns && a->cell) pool_push(p, out, n, &a, sizeof a);
     }
     if (*n) qsort(*out, *n, sizeof **out, compare_cells);
 }

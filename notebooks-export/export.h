@@ -109,14 +109,13 @@ enum data {
     HAS_EVAL = 2,
     HAS_HELD_OUT = 4,
     HAS_PAIRS = 8, // at least two methods to compare
-    HAS_AVERAGING = 16,
-    HAS_ABLATION = 32,
-    HAS_MAP = 64,
-    HAS_TRAJECTORY = 128,
-    HAS_OVERHEAD = 256,
-    HAS_CURVE = 512,
-    HAS_SCALING = 1024,
-    HAS_GRID = 2048, // one setting that cells vary
+    HAS_ABLATION = 16,
+    HAS_MAP = 32,
+    HAS_TRAJECTORY = 64,
+    HAS_OVERHEAD = 128,
+    HAS_CURVE = 256,
+    HAS_SCALING = 512,
+    HAS_GRID = 1024, // one setting that cells vary
 };
 
 enum shape { CIRCLE, SQUARE, UP, DOWN, DIAMOND, PENTAGON, SHAPES };
@@ -162,10 +161,7 @@ const char *method_paper_name(const char *method); // NULL when the paper has no
 look named_look(const char *name, look otherwise);
 look palette(size_t i);                         // for series that are not methods
 int cell_compare(const char *a, const char *b); // with numbers in the order of their size
-// The averaging study's cells are named slip<slip>-n<N>-<estimator>, or slip<slip> where N = 1.
-bool cell_is_averaging(const char *cell, double *slip, long *n, const char **estimator);
-// The parts of a cell's name: "semi" and "sf.lr=3e-4" of semi+sf.lr=3e-4. An older name that ends in a
-// number is read the same way: hard100-rate3e-4 is "hard100" and "rate=3e-4".
+// The parts of a cell's name: "semi" and "sf.lr=3e-4" of semi+sf.lr=3e-4.
 void cell_parts(pool *p, const char *cell, names *out);
 
 // ---- scores.c -----------------------------------------------------------------------------------

@@ -1,5 +1,4 @@
-// Figures of the studies: averaging, the gradient ablation, overhead, scaling, and curves of the
-// theory.
+// Figures of the studies: cells and grids, overhead, scaling, and curves of the theory.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,52 +6,7 @@
 #include "export.h"
 #include "number.h"
 
-// ---- averaging ----------------------------------------------------------------------------------
-
-typedef struct averaging_cell {
-    const arm *arm;
-    const char *label, *estimator;
-    double slip;
-    long n;
-} averaging_cell;
-
-static int compare_cells(const void *a, const void *b) {
-    const averaging_cell *x = a;
-    const averaging_cell *y = b;
-    if (x->slip != y->slip) return x->slip < y->slip ? -1 : 1;
-    int order = strcmp(x->label, y->label);
-    return order ? order : (x->n > y->n) - (x->n < y->n);
-}
-
-static void averaging_cells(exporter *e, const group *g, averaging_cell **out, size_t *n) {
-    for (size_t i = 0; i < g->narms; i++) {
-        averaging_cell c = {.arm = &g->arms[i]};
-        if (c.arm->nruns == 0) continue;
-        if (!cell_is_averaging(c.arm->cell, &c.slip, &c.n, &c.estimator)) continue;
-        c.label =
-            pool_printf(&e->pool, *c.estimator ? "%s (%s)" : "%s", c.arm->method, c.estimator);
-        pool_push(&e->pool, out, n, &c, sizeof c);
-    }
-    if (*n) qsort(*out, *n, sizeof **out, compare_cells);
-}
-
-static fgsf_status put_cell(exporter *e, plot *f, const averaging_cell *c, enum metric metric) {
-    fgsf_stats_interval y;
-    scores s;
-    TRY(scores_of(&e->pool, c->arm, metric, &s));
-    if (s.s.seeds == 0) return FGSF_OK;
-    TRY(mean_interval(&s, &y));
-    const char *panel = pool_printf(&e->pool, "slip %g: %s", c->slip, metric_title(metric));
-    plot_seeds(f, s.s.seeds);
-    look how = c->arm->look; // estimators are told apart, methods look as everywhere
-    if (strcmp(c->estimator, "critic_only") == 0) how = (look){"#D55E00", 2, SQUARE};
-    if (strcmp(c->estimator, "split") == 0) how = (look){"#CC79A7", 4, DIAMOND};
-    plot_point(e, f, c->label, how, panel);
-    fprintf(f->csv, ",%g,%ld", c->slip, c->n);
-    plot_interval(f, y);
-    fprintf(f->csv, ",%zu\n", s.s.seeds);
-    return FGSF_OK;
-}
+// ---- cells --------------------------------------------------------------------------------------
 
 // A panel's name ends in the measured quantity, after a colon if there is one.
 static void put_ylabels(exporter *e, plot *f) {
@@ -63,25 +17,6 @@ static void put_ylabels(exporter *e, plot *f) {
     }
     plot_array(f, "YLABELS", ylabels, f->panels.n);
 }
-
-static fgsf_status write_averaging(exporter *e, const group *g, plot *f) {
-    averaging_cell *cells = NULL;
-    size_t n = 0, slips = 0;
-    averaging_cells(e, g, &cells, &n);
-    fputs("method,quantity,slip,n,mean,low,high,seeds\n", f->csv);
-    for (enum metric k = 0; k < NSHOWN; k++) {
-        for (size_t i = 0; i < n; i++) TRY(put_cell(e, f, &cells[i], k));
-        if (k == 0) slips = f->panels.n;
-    }
-    put_ylabels(e, f);
-    plot_number(f, "BARS", 0);
-    plot_text(f, "XCOLUMN", "n");
-    plot_text(f, "XLABEL", "N, next states averaged per pair");
-    plot_grid(f, slips > 1 ? slips : 3, 380, 300); // a column each, or one row
-    return FGSF_OK;
-}
-
-// ---- cells --------------------------------------------------------------------------------------
 
 static fgsf_status write_ablation(exporter *e, const group *g, plot *f) {
     const arm **arms = NULL;
@@ -335,8 +270,6 @@ static fgsf_status write_theory(exporter *e, const group *g, plot *f) {
 }
 
 const figure study_figures[] = {
-    {"averaging", HAS_AVERAGING, "averaging over next states, mean and 95 % interval",
-     write_averaging, "study"},
     {"", HAS_GRID, "one setting varied, mean and 95 % interval", write_grid, "study"},
     {"ablation", HAS_ABLATION, "cells, mean and 95 % interval", write_ablation, "intervals"},
     {"", HAS_OVERHEAD, "cost of a training step", write_overhead, "intervals"},

@@ -24,7 +24,7 @@ static const struct {
 };
 #define NMETHODS (sizeof METHODS / sizeof METHODS[0])
 
-// Cells with a gradient or a target network of their own, whatever the method.
+// Cells with a gradient, a target network or an estimator of their own, whatever the method.
 static const struct {
     const char *word;
     look look;
@@ -35,7 +35,8 @@ static const struct {
     {"semi", {"#56B4E9", 2, CIRCLE}},      {"full-rms", {"#D55E00", 1, SQUARE}},
     {"full", {"#0072B2", 1, CIRCLE}},      {"corrected", {"#CC79A7", 1, PENTAGON}},
     {"gtd2", {"#999999", 4, DIAMOND}},     {"bidirectional", {"#B8A000", 1, UP}},
-    {"convergent", {"#009E73", 1, DOWN}},
+    {"convergent", {"#009E73", 1, DOWN}},  {"critic_only", {"#D55E00", 2, SQUARE}},
+    {"split", {"#CC79A7", 4, DIAMOND}},
 };
 
 static const look PALETTE[] = {{"#0072B2", 1, CIRCLE}, {"#D55E00", 2, SQUARE},
@@ -81,43 +82,7 @@ look palette(size_t i) {
     return PALETTE[i % (sizeof PALETTE / sizeof PALETTE[0])];
 }
 
-bool cell_is_averaging(const char *cell, double *slip, long *n, const char **estimator) {
-    char *end = NULL;
-    if (!cell || strncmp(cell, "slip", 4) != 0) return false;
-    *slip = fgsf_number_scan(cell + 4, &end);
-    *n = 1;
-    *estimator = "";
-    if (end > cell + 4 && *end == '\0') return true;
-    if (end == cell + 4 || strncmp(end, "-n", 2) != 0) return false;
-    const char *digits = end + 2;
-    *n = strtol(digits, &end, 10);
-    if (end == digits || *end != '-' || end[1] == '\0') return false;
-    *estimator = end + 1;
-    return true;
-}
-
-// Finds the number that a name ends with, behind a word of three letters or more; B0 is a label.
-static size_t find_number(const char *cell) {
-    size_t letters = 0;
-    for (size_t i = 0; cell[i]; i++) {
-        char *end = NULL;
-        if (letters > 2 && strchr("0123456789", cell[i]) &&
-            (fgsf_number_scan(cell + i, &end), !*end))
-            return i;
-        letters = strchr("0123456789.-", cell[i]) ? 0 : letters + 1;
-    }
-    return 0;
-}
-
 void cell_parts(pool *p, const char *cell, names *out) {
-    size_t number = strchr(cell, '=') ? 0 : find_number(cell), word = number;
-    while (word > 0 && cell[word - 1] != '-') word--;
-    if (number) {
-        int length = (int)(number - word);
-        if (word > 1) names_add(p, out, pool_printf(p, "%.*s", (int)word - 1, cell));
-        names_add(p, out, pool_printf(p, "%.*s=%s", length, cell + word, cell + number));
-        return;
-    }
     while (*cell) { // a '+' may also belong to a number, 1e+5: a key follows those that separate
         size_t length = strcspn(cell, "+");
         while (cell[length] && strcspn(cell + length + 1, "=") >= strcspn(cell + length + 1, "+")) {
@@ -185,13 +150,8 @@ static bool has_held_out(const csv *eval) {
 }
 
 static unsigned data_of(const run *r) {
-    double slip = 0;
-    long n = 0;
-    const char *estimator = NULL;
-    bool averaged = cell_is_averaging(r->cell, &slip, &n, &estimator) && n > 1;
-    unsigned study = averaged ? HAS_AVERAGING : r->cell ? HAS_ABLATION : 0u;
-    return study | (r->train.rows ? HAS_TRAIN : 0u) | (r->eval.rows ? HAS_EVAL : 0u) |
-           (has_held_out(&r->eval) ? HAS_HELD_OUT : 0u) |
+    return (r->cell ? HAS_ABLATION : 0u) | (r->train.rows ? HAS_TRAIN : 0u) |
+           (r->eval.rows ? HAS_EVAL : 0u) | (has_held_out(&r->eval) ? HAS_HELD_OUT : 0u) |
            (r->trajectory.rows ? HAS_TRAJECTORY : 0u);
 }
 

@@ -142,7 +142,7 @@ static fgsf_status read_run(pool *p, const char *dir, const char *path, corpus *
     TRY(file_read(p, path, &text, &size));
     TRY(run_parse(p, path, text, size, &r));
     bool done = strcmp(r.status, "done") == 0;
-    if (done) TRY(fgsf_run_verify(dir));
+    TRY(fgsf_run_verify(dir));
     if (done || out->partial) TRY(read_table(p, dir, "train.csv", &r.train));
     if (!done && r.train.rows) r.status = "done"; // as far as the curves go
     if (done) {

@@ -52,9 +52,8 @@ FGSF_API size_t fgsf_python_size(const char *name) {
 FGSF_API fgsf_status fgsf_python_learner(const fgsf_config *cfg, const sizes *n, const double *w,
                                          fgsf_task *tasks, fgsf_learner **out) {
     fgsf_learner_params params;
-    fgsf_status status = fgsf_config_validate(cfg);
-    if (status == FGSF_OK) status = fgsf_config_learner(cfg, &params);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_config_validate(cfg));
+    FGSF_TRY(fgsf_config_learner(cfg, &params));
     for (int k = 0; k < n->num_tasks && w; k++) {
         tasks[k] = (fgsf_task){.w = w + (size_t)k * (size_t)n->num_features, .task = k};
     }
@@ -99,8 +98,7 @@ static fgsf_status make_network(const fgsf_learner_params *params, const sizes *
     shape.input = n->state_size;
     shape.actions = n->num_actions;
     shape.features = n->num_features;
-    fgsf_status status = fgsf_network_create(&shape, out);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_network_create(&shape, out));
     const fgsf_parameters *list = fgsf_network_get_parameters(*out);
     float *to = fgsf_network_edit(*out);
     for (int i = 0; i < list->count; i++) {
@@ -189,9 +187,8 @@ FGSF_API fgsf_status fgsf_python_step(const lanes *v, const int32_t *actions) {
         double *features = v->features + (size_t)i * width;
         bool start = !actions || v->terminated[i] || v->truncated[i];
         fgsf_step_result step = {0};
-        fgsf_status status = start ? fgsf_env_reset(env, &v->rngs[i])
-                                   : fgsf_env_step(env, actions[i], &v->rngs[i], &step);
-        if (status != FGSF_OK) return status;
+        FGSF_TRY(start ? fgsf_env_reset(env, &v->rngs[i])
+                       : fgsf_env_step(env, actions[i], &v->rngs[i], &step));
         v->lengths[i] = start ? 0 : v->lengths[i] + 1;
         v->rewards[i] = step.reward;
         v->terminated[i] = step.terminal;

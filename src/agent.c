@@ -96,8 +96,7 @@ static fgsf_status allocate(fgsf_agent *agent) {
 }
 
 fgsf_status fgsf_agent_create(const fgsf_agent_params *params, int max_rows, fgsf_agent **out) {
-    fgsf_status status = check_params(params);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check_params(params));
     fgsf_agent *agent = calloc(1, sizeof *agent);
     if (!agent) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for an agent");
     agent->params = *params;
@@ -105,7 +104,7 @@ fgsf_status fgsf_agent_create(const fgsf_agent_params *params, int max_rows, fgs
     agent->num_policies =
         params->representation == FGSF_Q && !params->per_task ? 1 : params->num_tasks;
     agent->params.xi.num_features = params->num_features;
-    status = fgsf_device_open(params->device, &agent->device);
+    fgsf_status status = fgsf_device_open(params->device, &agent->device);
     if (status == FGSF_OK) status = fgsf_device_set_threads(agent->device, (int)params->threads);
     if (status == FGSF_OK && params->representation == FGSF_XI) {
         status = fgsf_feature_set_create(&agent->params.xi, &agent->set);
@@ -293,8 +292,7 @@ static fgsf_status check_call(const fgsf_agent *agent, int task, const float *rh
 fgsf_status fgsf_agent_q(fgsf_agent *agent, int task, const float *rho, const float *state,
                          float *q, int *num_policies) {
     FGSF_REQUIRE(agent && state && q && num_policies);
-    fgsf_status status = check_call(agent, task, rho, state);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check_call(agent, task, rho, state));
     int first, count = fgsf_agent_scope(agent, task, &first), actions = agent->shape.actions;
     rho = rho ? rho : fgsf_agent_rho(agent, task);
     fgsf_agent_input(agent, task, state, agent->input);
@@ -304,7 +302,8 @@ fgsf_status fgsf_agent_q(fgsf_agent *agent, int task, const float *rho, const fl
     }
     const fgsf_network *const *own =
         (const fgsf_network *const *)agent->nets + fgsf_agent_net_of(agent, first);
-    status = fgsf_gpe_run_all(agent->gpe, own, nets, rho, 0, 1, agent->input, 1, agent->q_of);
+    fgsf_status status =
+        fgsf_gpe_run_all(agent->gpe, own, nets, rho, 0, 1, agent->input, 1, agent->q_of);
     agent->flops += fgsf_gpe_flops(agent->gpe);
     if (agent->shared && status == FGSF_OK) {
         memmove(q, agent->values + first * actions, (size_t)(count * actions) * sizeof(float));

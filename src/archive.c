@@ -196,8 +196,7 @@ fgsf_status fgsf_archive_save(fgsf_archive *archive, const char *path) {
         return fgsf_fail(FGSF_ERR_INVALID, "%s: opened for reading", archive->path);
     }
     fgsf_io_file file;
-    fgsf_status status = fgsf_io_begin(path, &file);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_io_begin(path, &file));
     int copy = dup(file.fd); // closed with the stream
     FILE *stream = copy < 0 ? NULL : fdopen(copy, "wb");
     if (!stream) {
@@ -205,7 +204,7 @@ fgsf_status fgsf_archive_save(fgsf_archive *archive, const char *path) {
         return fgsf_io_end(&file,
                            fgsf_fail(FGSF_ERR_IO, "%s: cannot write: %s", path, strerror(errno)));
     }
-    status = write_content(archive, stream, path);
+    fgsf_status status = write_content(archive, stream, path);
     if (fclose(stream) != 0 && status == FGSF_OK) {
         status = fgsf_fail(FGSF_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
     }
@@ -217,12 +216,11 @@ fgsf_status fgsf_archive_save(fgsf_archive *archive, const char *path) {
 static fgsf_status read_file(const char *path, unsigned char **content, size_t *size) {
     int fd;
     size_t length = 0;
-    fgsf_status status = fgsf_io_open(path, false, &fd, &length);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_io_open(path, false, &fd, &length));
     char *data = malloc(length + 1);
-    status = data
-                 ? fgsf_io_read_all(fd, path, length, data, size) // the footer tells if it is short
-                 : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory for %zu bytes", path, length);
+    fgsf_status status =
+        data ? fgsf_io_read_all(fd, path, length, data, size) // the footer tells if it is short
+             : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory for %zu bytes", path, length);
     close(fd);
     if (status != FGSF_OK) {
         free(data);

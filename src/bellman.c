@@ -37,8 +37,7 @@ double fgsf_loss_factor(enum fgsf_loss_scale scale, double denominator, int feat
 }
 
 static fgsf_status check_params(const fgsf_device *device, const fgsf_bellman_params *p) {
-    fgsf_status status = fgsf_network_shape_check(&p->shape);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_network_shape_check(&p->shape));
     if (p->max_pairs < 1 || p->max_pairs > 1 << 20) {
         return fgsf_fail(FGSF_ERR_INVALID, "bellman.max_pairs: %d is not in [1, 1048576]",
                          p->max_pairs);
@@ -146,9 +145,8 @@ static fgsf_status allocate_inputs(fgsf_bellman *bellman) {
     int pairs = fgsf_bucket(bellman->device, p->max_pairs);
     fgsf_bellman_program largest = {.pairs = pairs, .states = pairs, .spread = p->samples};
     size_t floats = 0; // for pairs with rows of their own or not, which need different masks
-    fgsf_status status = create_identity(
-        bellman, p->samples > 1 || p->max_states > 0 ? pairs * (1 + p->samples) : 0);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(create_identity(bellman,
+                             p->samples > 1 || p->max_states > 0 ? pairs * (1 + p->samples) : 0));
     for (int own = 0; own < 2; own++) {
         largest.own_rows = own == 1;
         lay_out(bellman, &largest);
@@ -195,13 +193,12 @@ static void forget_programs(fgsf_bellman *bellman) {
 // to the old one, so then they are forgotten.
 static fgsf_status add_program(fgsf_bellman *bellman, const fgsf_bellman_program *size,
                                fgsf_bellman_program **out) {
-    fgsf_status status = grow_programs(bellman);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(grow_programs(bellman));
     size_t scratch = ggml_gallocr_get_buffer_size(bellman->scratch, 0);
     fgsf_bellman_program *bp = &bellman->programs[bellman->num_programs];
     *bp = *size;
     lay_out(bellman, bp);
-    status = fgsf_bellman_build(bellman, bp);
+    fgsf_status status = fgsf_bellman_build(bellman, bp);
     bellman->num_programs++;
     bool grown = ggml_gallocr_get_buffer_size(bellman->scratch, 0) > scratch;
     if (status != FGSF_OK || (grown && bellman->num_programs > 1)) {
@@ -259,8 +256,7 @@ static fgsf_status build_programs(fgsf_bellman *bellman) {
 fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *params,
                                 fgsf_bellman **out) {
     FGSF_REQUIRE(device && params && out);
-    fgsf_status status = check_params(device, params);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check_params(device, params));
     fgsf_bellman *bellman = calloc(1, sizeof *bellman);
     if (!bellman) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a Bellman graph");
@@ -268,7 +264,7 @@ fgsf_status fgsf_bellman_create(fgsf_device *device, const fgsf_bellman_params *
     bellman->device = device;
     bellman->params = *params;
     bellman->scratch = ggml_gallocr_new(device->memory);
-    status = fgsf_network_create(&params->shape, &bellman->gradient[0]);
+    fgsf_status status = fgsf_network_create(&params->shape, &bellman->gradient[0]);
     if (status == FGSF_OK && fgsf_bellman_has_error(params)) {
         status = fgsf_network_create(&params->shape, &bellman->gradient[1]);
     }
@@ -536,9 +532,9 @@ static fgsf_status check_networks(const fgsf_bellman_params *p, const fgsf_netwo
 static fgsf_status check_run(const fgsf_bellman *bellman, const fgsf_batch *batch,
                              const fgsf_network *net, const fgsf_network *other) {
     FGSF_REQUIRE(bellman && batch);
-    fgsf_status status = check_batch(&bellman->params, batch);
-    if (status == FGSF_OK) status = check_states(&bellman->params, batch);
-    return status == FGSF_OK ? check_networks(&bellman->params, net, other) : status;
+    FGSF_TRY(check_batch(&bellman->params, batch));
+    FGSF_TRY(check_states(&bellman->params, batch));
+    return check_networks(&bellman->params, net, other);
 }
 
 static fgsf_status bind(fgsf_bellman *bellman, fgsf_bellman_program *bp, const fgsf_network *net,
@@ -570,14 +566,12 @@ static fgsf_status run(fgsf_bellman *bellman, const fgsf_batch *batch, const fgs
     fgsf_device *device = bellman->device;
     fgsf_bellman_program *bp;
     int next = load_states(bellman, batch);
-    fgsf_status status = find_program(bellman, batch->pairs, num_states(batch), next,
-                                      !batch->state && !batch->next, steps != NULL, &bp);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(find_program(bellman, batch->pairs, num_states(batch), next,
+                          !batch->state && !batch->next, steps != NULL, &bp));
     double denominator = batch->denominator > 0.0 ? batch->denominator : batch->pairs;
     load_batch(bellman, batch, bp, next,
                fgsf_loss_factor(p->loss_scale, denominator, p->shape.features, p->shape.actions));
-    status = bind(bellman, bp, net, other, steps);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(bind(bellman, bp, net, other, steps));
     for (int k = 0; k < 2 && steps; k++) {
         if (steps[k].net) fgsf_optimizer_advance(steps[k].opt, steps[k].lr, bp->in.numbers[k]);
     }
@@ -585,8 +579,7 @@ static fgsf_status run(fgsf_bellman *bellman, const fgsf_batch *batch, const fgs
         fgsf_device_upload(device, bellman->there, ggml_backend_buffer_get_base(bellman->there),
                            bp->in.s, bp->in.uploaded);
     }
-    status = fgsf_program_run(&bp->program, device);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_program_run(&bp->program, device));
     collect_gradients(bellman, bp);
     if (fgsf_bellman_has_error(p) && !bp->program.whole) {
         add_decay(bellman, other);
@@ -616,12 +609,10 @@ fgsf_status fgsf_bellman_update(fgsf_bellman *bellman, const fgsf_batch *batch,
                                 double *norm) {
     fgsf_plan plan = fgsf_plan_of(steps);
     float results[3] = {0};
-    fgsf_status status = check_run(bellman, batch, steps[0].net, other);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check_run(bellman, batch, steps[0].net, other));
     if (!fgsf_plan_equal(&plan, &bellman->plan)) forget_programs(bellman);
     bellman->plan = plan;
-    status = run(bellman, batch, steps[0].net, other, steps, results);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(run(bellman, batch, steps[0].net, other, steps, results));
     for (int k = 0; k < 2; k++) {
         if (steps[k].net) fgsf_step_moved(&steps[k]);
     }

@@ -354,9 +354,7 @@ static fgsf_status place_gradients(build *b) {
     for (int k = 0; k < 2; k++) {
         fgsf_network *flat = b->bellman->gradient[k];
         const fgsf_copy *copy = NULL;
-        fgsf_status status =
-            flat && device->resident ? fgsf_network_copy(flat, device, &copy) : FGSF_OK;
-        if (status != FGSF_OK) return status;
+        FGSF_TRY(flat && device->resident ? fgsf_network_copy(flat, device, &copy) : FGSF_OK);
         for (int i = 0; i < of[k]->count; i++) {
             struct ggml_tensor *g = b->bp->gradients[k][i];
             if (!g) continue;
@@ -465,9 +463,8 @@ static fgsf_status create_leaves(fgsf_bellman *bellman, fgsf_bellman_program *bp
 }
 
 fgsf_status fgsf_bellman_build(fgsf_bellman *bellman, fgsf_bellman_program *bp) {
-    fgsf_status status = fgsf_program_begin(&bp->program, bellman->size, true);
-    if (status == FGSF_OK) status = create_leaves(bellman, bp);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_program_begin(&bp->program, bellman->size, true));
+    FGSF_TRY(create_leaves(bellman, bp));
     struct ggml_cgraph *graph = bp->program.graph;
     build b = {.ctx = bp->program.ctx,
                .graph = graph,
@@ -480,10 +477,9 @@ fgsf_status fgsf_bellman_build(fgsf_bellman *bellman, fgsf_bellman_program *bp) 
     ggml_set_output(bp->loss);
     ggml_build_forward_expand(graph, bp->loss);
     ggml_build_forward_expand(graph, objective);
-    status = differentiate(&b);
-    if (status == FGSF_OK) status = adapt(&b);
-    if (status == FGSF_OK) status = place_gradients(&b);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(differentiate(&b));
+    FGSF_TRY(adapt(&b));
+    FGSF_TRY(place_gradients(&b));
     if (bp->program.whole) {
         place_input(bellman, bp->loss, bp->in.results[0]);
         add_steps(&b);

@@ -126,47 +126,42 @@ static fgsf_status check_same_config(const fgsf_config *cfg, const char *json, c
     return status;
 }
 
-// Saves what is walked, or loads it. `buffer` has the room that the caller asked for.
-typedef void (*walk_function)(fgsf_walk *w, void *object, double *buffer);
+// Saves what is walked, or loads it.
+typedef void (*walk_function)(fgsf_walk *w, void *object);
 
 // Writes a file of one kind with a configuration in it.
 static fgsf_status save_file(const char *path, const char *kind, const fgsf_config *cfg,
-                             walk_function walk, const void *object, size_t room) {
+                             walk_function walk, const void *object) {
     fgsf_archive *archive = NULL;
     char *json = fgsf_config_to_json(cfg); // lives until it is written, as what is walked
-    double *buffer = malloc((room + 1) * sizeof *buffer);
-    fgsf_status status = json && buffer ? fgsf_archive_create(&archive)
-                                        : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to save", path);
+    fgsf_status status = json ? fgsf_archive_create(&archive)
+                              : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to save", path);
     if (status == FGSF_OK) {
         archive_walk w = make_walk(archive, NULL, path);
         fgsf_archive_put_text(archive, "version", fgsf_version());
         fgsf_archive_put_text(archive, "kind", kind);
         fgsf_archive_put_text(archive, "config", json);
-        walk(&w.walk, (void *)object, buffer); // only read when saving
+        walk(&w.walk, (void *)object); // only read when saving, but for room that it has for this
         status = fgsf_archive_save(archive, path);
     }
     fgsf_archive_free(archive);
     free(json);
-    free(buffer);
     return status;
 }
 
 // Reads one that has the same configuration.
 static fgsf_status load_file(const char *path, const char *kind, const fgsf_config *cfg,
-                             walk_function walk, void *object, size_t room) {
+                             walk_function walk, void *object) {
     fgsf_archive *archive = NULL;
     const char *json = NULL;
-    double *buffer = malloc((room + 1) * sizeof *buffer);
-    fgsf_status status = buffer ? open_file(path, kind, &archive, &json)
-                                : fgsf_fail(FGSF_ERR_MEMORY, "%s: no memory to load it", path);
+    fgsf_status status = open_file(path, kind, &archive, &json);
     if (status == FGSF_OK) status = check_same_config(cfg, json, path);
     if (status == FGSF_OK) {
         archive_walk w = make_walk(NULL, archive, path);
-        walk(&w.walk, object, buffer);
+        walk(&w.walk, object);
         status = w.walk.status;
     }
     fgsf_archive_free(archive);
-    free(buffer);
     return status;
 }
 
@@ -193,11 +188,10 @@ static void walk_sizes(fgsf_walk *w, fgsf_agent_params *p) {
     }
 }
 
-static void save_policy(fgsf_walk *w, void *object, double *buffer) {
+static void save_policy(fgsf_walk *w, void *object) {
     fgsf_agent *agent = object;
     fgsf_agent_params sizes = agent->params;
     int64_t policies = agent->seen;
-    (void)buffer;
     walk_sizes(w, &sizes);
     w->integer(w, "policies", &policies);
     fgsf_agent_walk(agent, w);
@@ -211,7 +205,7 @@ fgsf_status fgsf_agent_save(const fgsf_agent *agent, const fgsf_config *cfg, con
         params.agent = agent->params;
         FGSF_TRY(fgsf_config_from_learner(&params, &own));
     }
-    return save_file(path, "policy", cfg ? cfg : &own, save_policy, agent, 0);
+    return save_file(path, "policy", cfg ? cfg : &own, save_policy, agent);
 }
 
 // The members of an exact feature set come with the file, where the environment would give them.
@@ -238,11 +232,10 @@ static fgsf_status load_agent(const fgsf_archive *archive, const char *path, con
     double *members = NULL;
     int64_t policies = 0;
     archive_walk w = make_walk(NULL, archive, path);
-    fgsf_status status = fgsf_config_learner(cfg, &params);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_config_learner(cfg, &params));
     walk_sizes(&w.walk, &params.agent);
     w.walk.integer(&w.walk, "policies", &policies);
-    status = w.walk.status;
+    fgsf_status status = w.walk.status;
     if (status == FGSF_OK) status = load_exact_members(archive, &params.agent, &members);
     if (status == FGSF_OK) status = fgsf_agent_create(&params.agent, 1, out);
     free(members);
@@ -287,33 +280,31 @@ fgsf_status fgsf_agent_load(const char *path, const char *device, fgsf_config *c
 
 // ---- Learners -------------------------------------------------------------------------------------
 
-static void walk_learner(fgsf_walk *w, void *object, double *buffer) {
+static void walk_learner(fgsf_walk *w, void *object) {
     fgsf_learner *learner = object;
     fgsf_agent_params sizes = learner->params.agent;
     walk_sizes(w, &sizes);
-    fgsf_learner_walk(learner, w, buffer);
+    fgsf_learner_walk(learner, w);
 }
 
 fgsf_status fgsf_learner_save(const fgsf_learner *learner, const char *path) {
     FGSF_REQUIRE(learner);
     fgsf_config cfg;
     FGSF_TRY(fgsf_config_from_learner(&learner->params, &cfg));
-    return save_file(path, "learner", &cfg, walk_learner, learner,
-                     fgsf_learner_buffer_size(learner));
+    return save_file(path, "learner", &cfg, walk_learner, learner);
 }
 
 fgsf_status fgsf_learner_load(fgsf_learner *learner, const char *path) {
     FGSF_REQUIRE(learner && path);
     fgsf_config cfg;
     FGSF_TRY(fgsf_config_from_learner(&learner->params, &cfg));
-    return load_file(path, "learner", &cfg, walk_learner, learner,
-                     fgsf_learner_buffer_size(learner));
+    return load_file(path, "learner", &cfg, walk_learner, learner);
 }
 
 // ---- Runs -----------------------------------------------------------------------------------------
 
-// `state` has room for the environment's state.
-static void walk_task(fgsf_walk *w, fgsf_trainer *t, int task, double *state) {
+static void walk_task(fgsf_walk *w, fgsf_trainer *t, int task) {
+    double *state = t->env_state + (size_t)task * (size_t)t->spec.full_size;
     fgsf_episode *episode = &t->episodes[task];
     fgsf_account *account = &t->accounts[task];
     int64_t over = episode->over;
@@ -356,25 +347,16 @@ static void walk_counters(fgsf_walk *w, fgsf_trainer *t) {
     w->array(w, "raw", FGSF_F64, t->raw, (size_t)t->spec.full_size);
 }
 
-// `buffer` holds the reward models' numbers, then a state per environment.
-static void walk_trainer(fgsf_walk *w, void *object, double *buffer) {
+static void walk_trainer(fgsf_walk *w, void *object) {
     fgsf_trainer *t = object;
-    double *states = buffer + fgsf_learner_buffer_size(t->learner);
     walk_counters(w, t);
-    fgsf_learner_walk(t->learner, w, buffer);
-    for (int task = 0; task < t->spec.num_tasks; task++) {
-        walk_task(w, t, task, states + (size_t)task * (size_t)t->spec.full_size);
-    }
-}
-
-static size_t buffer_size(const fgsf_trainer *t) {
-    size_t states = (size_t)t->spec.num_tasks * (size_t)t->spec.full_size;
-    return fgsf_learner_buffer_size(t->learner) + states;
+    fgsf_learner_walk(t->learner, w);
+    for (int task = 0; task < t->spec.num_tasks; task++) walk_task(w, t, task);
 }
 
 fgsf_status fgsf_trainer_save(const fgsf_trainer *trainer, const char *path) {
     FGSF_REQUIRE(trainer);
-    return save_file(path, "state", &trainer->cfg, walk_trainer, trainer, buffer_size(trainer));
+    return save_file(path, "state", &trainer->cfg, walk_trainer, trainer);
 }
 
 static fgsf_status check_state(const fgsf_trainer *t, const char *path) {
@@ -390,8 +372,7 @@ fgsf_status fgsf_trainer_load(fgsf_trainer *t, const char *path) {
     FGSF_REQUIRE(t && path);
     fgsf_trainer *loaded = NULL;
     FGSF_TRY(fgsf_trainer_create(&t->cfg, &loaded));
-    fgsf_status status =
-        load_file(path, "state", &t->cfg, walk_trainer, loaded, buffer_size(loaded));
+    fgsf_status status = load_file(path, "state", &t->cfg, walk_trainer, loaded);
     if (status == FGSF_OK) status = check_state(loaded, path);
     if (status == FGSF_OK) {
         fgsf_trainer old = *t;

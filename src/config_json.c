@@ -140,13 +140,12 @@ static fgsf_status read_config(fgsf_config *cfg, const cJSON *object, const char
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: expected an object of keys and values", source);
     }
     fgsf_config copy = *cfg;
-    fgsf_status status = read_env_name(&copy, object, source);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(read_env_name(&copy, object, source));
     size_t count = index_of(&copy, NULL);
     reader r = {&copy, source, calloc(count, sizeof(bool)), false, is_run};
     if (!r.seen) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", source);
     r.skip_env = skip_env && !fgsf_env_def_find(copy.env.name);
-    status = read_object(&r, object, "", 1);
+    fgsf_status status = read_object(&r, object, "", 1);
     free(r.seen);
     if (status == FGSF_OK) *cfg = copy;
     return status;
@@ -168,6 +167,10 @@ fgsf_status fgsf_json_parse(const char *text, const char *source, cJSON **out) {
     return FGSF_OK;
 }
 
+bool fgsf_json_is_sealed(const cJSON *run) {
+    return cJSON_HasObjectItem(run, "checksum") || cJSON_HasObjectItem(run, "files");
+}
+
 fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *source) {
     FGSF_REQUIRE(cfg && text);
     if (!source) source = "config";
@@ -182,6 +185,7 @@ fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *so
     const cJSON *run = cJSON_GetObjectItemCaseSensitive(root, "schema");
     bool is_run = cJSON_IsString(run) && strncmp(run->valuestring, "fgsf.run/", 9) == 0;
     const cJSON *keys = is_run ? cJSON_GetObjectItemCaseSensitive(root, "config") : root;
+    if (is_run && fgsf_json_is_sealed(root)) status = fgsf_io_check_seal(text, source);
     if (status == FGSF_OK) status = read_config(cfg, keys, source, false, is_run);
     cJSON_Delete(root);
     return status;

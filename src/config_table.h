@@ -59,6 +59,9 @@ struct cJSON;
 // Parses JSON text, naming source and line when it is not valid.
 fgsf_status fgsf_json_parse(const char *text, const char *source, struct cJSON **out);
 
+// Whether a run.json must have the checksum of its content. Those of version 0.1 have none.
+bool fgsf_json_is_sealed(const struct cJSON *run);
+
 // Sets every key found in a parsed object; all or nothing. With `skip_env`, keys of an environment
 // that is not registered are passed over.
 fgsf_status fgsf_config_read_json(fgsf_config *cfg, const struct cJSON *object, const char *source,

@@ -47,9 +47,10 @@ static fgsf_status record(fgsf_trainer *t, fgsf_env *env, fgsf_rng *rng, int i, 
     return FGSF_OK;
 }
 
-// Collects the transitions with an environment and a stream of their own, so that measuring changes
-// nothing in the run.
-fgsf_status fgsf_heldout_create(fgsf_trainer *t) {
+// Collects transitions of the active task with an environment and a stream of their own, so that
+// measuring changes nothing in the run. They depend on the seed and the task alone, so they can be
+// collected again at any time.
+static fgsf_status collect_heldout(fgsf_trainer *t) {
     fgsf_heldout *h = &t->heldout;
     int count = (int)t->cfg.diag.residual_batch;
     if (count == 0) return FGSF_OK;
@@ -77,7 +78,7 @@ fgsf_status fgsf_heldout_create(fgsf_trainer *t) {
 static fgsf_status find_heldout(fgsf_trainer *t, bool *found) {
     bool there = t->heldout.count > 0 && t->heldout.task == t->task;
     *found = t->cfg.diag.residual_batch > 0 && t->agent->seen > 0;
-    return *found && !there ? fgsf_heldout_create(t) : FGSF_OK;
+    return *found && !there ? collect_heldout(t) : FGSF_OK;
 }
 
 // Numbers that are not finite are measured too; whatever else went wrong is an error, not a NaN.

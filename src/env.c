@@ -147,25 +147,23 @@ static fgsf_status told(const fgsf_env_def *def, const char *call, unsigned befo
 fgsf_status fgsf_env_create(const fgsf_config *cfg, fgsf_env **out) {
     FGSF_REQUIRE(cfg && out);
     const fgsf_env_def *def;
-    fgsf_status status = fgsf_env_require(cfg->env.name, &def);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_env_require(cfg->env.name, &def));
     if (!(cfg->env.slip >= 0.0 && cfg->env.slip <= 1.0)) {
         return fgsf_fail(FGSF_ERR_INVALID, "env.slip: %g is not in [0, 1]", cfg->env.slip);
     }
     for (int k = 0; k < def->num_keys; k++) { // a struct may be filled without fgsf_config_set
-        status = fgsf_key_check(cfg, &def->keys[k]);
-        if (status != FGSF_OK) return status;
+        FGSF_TRY(fgsf_key_check(cfg, &def->keys[k]));
     }
     fgsf_env *env = NULL;
     unsigned before = fgsf_failures;
-    status = def->create(cfg->env_params.bytes, (int)cfg->env.num_tasks, &env);
-    if (status != FGSF_OK) return told(def, "create", before, status);
+    FGSF_TRY(told(def, "create", before,
+                  def->create(cfg->env_params.bytes, (int)cfg->env.num_tasks, &env)));
     if (!env) return fgsf_fail(FGSF_ERR_INVALID, "%s: create made no environment", def->name);
     env->def = def;
     env->task = 0;
     env->slip = cfg->env.slip;
     env->scratch = NULL;
-    status = check_spec(def->name, &env->spec);
+    fgsf_status status = check_spec(def->name, &env->spec);
     if (status == FGSF_OK) {
         env->scratch = calloc((size_t)env->spec.state_size, sizeof *env->scratch);
         if (!env->scratch) status = fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", def->name);
@@ -199,8 +197,7 @@ fgsf_status fgsf_env_set_task(fgsf_env *env, int task) {
 fgsf_status fgsf_env_reset(fgsf_env *env, fgsf_rng *rng) {
     FGSF_REQUIRE(env && rng);
     unsigned before = fgsf_failures;
-    fgsf_status status = env->def->reset(env, rng);
-    return told(env->def, "reset", before, status);
+    return told(env->def, "reset", before, env->def->reset(env, rng));
 }
 
 fgsf_status fgsf_env_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_result *out) {
@@ -213,8 +210,7 @@ fgsf_status fgsf_env_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_re
         action = (int)fgsf_rng_below(rng, (uint64_t)env->spec.num_actions);
     }
     unsigned before = fgsf_failures;
-    fgsf_status status = env->def->step(env, action, rng, out);
-    if (status != FGSF_OK) return told(env->def, "step", before, status);
+    FGSF_TRY(told(env->def, "step", before, env->def->step(env, action, rng, out)));
     bool good = isfinite(out->reward) && (out->phi || env->spec.num_features == 0);
     for (int i = 0; good && i < env->spec.num_features; i++) good = isfinite(out->phi[i]);
     return good ? FGSF_OK
@@ -255,8 +251,7 @@ fgsf_status fgsf_env_set_state(fgsf_env *env, const double *values, int n) {
         }
     }
     unsigned before = fgsf_failures;
-    fgsf_status status = env->def->set_state(env, values, n);
-    return told(env->def, "set_state", before, status);
+    return told(env->def, "set_state", before, env->def->set_state(env, values, n));
 }
 
 static bool task_reward(const void *env, int task, const double *phi, double *reward) {

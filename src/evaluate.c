@@ -34,8 +34,7 @@ static fgsf_status choose(fgsf_agent *agent, const scoring *score, const float *
                           fgsf_rng *rng, fgsf_eval_row *row, int *action) {
     const fgsf_agent_params *params = fgsf_agent_get_params(agent);
     int policies, actions = params->num_actions;
-    fgsf_status status = fgsf_agent_q(agent, row->task, score->rho, state, q, &policies);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_agent_q(agent, row->task, score->rho, state, q, &policies));
     fgsf_choice best =
         fgsf_gpi_choose(q, policies, actions, rng ? params->tie : FGSF_TIE_FIRST, rng);
     if (row->steps == 0) row->overestimation = q[best.policy * actions + best.action];
@@ -129,16 +128,22 @@ fgsf_status fgsf_evaluate_fit(fgsf_env *env, int task, const fgsf_task *reward, 
     return status;
 }
 
+static bool is_list(const fgsf_eval_rows *out) {
+    return out && out->count >= 0 && out->count <= out->capacity && (out->rows || !out->capacity);
+}
+
 static fgsf_status check(const fgsf_agent *agent, const void *other, double epsilon) {
-    if (!agent || !other) return fgsf_fail(FGSF_ERR_INVALID, "evaluate: an argument is NULL");
+    if (!agent || !other) {
+        return fgsf_fail(FGSF_ERR_INVALID, "evaluate: an argument is NULL, or not a list of rows");
+    }
     if (!(epsilon >= 0.0 && epsilon <= 1.0)) {
         return fgsf_fail(FGSF_ERR_INVALID, "evaluate: epsilon %g is not in [0, 1]", epsilon);
     }
     return FGSF_OK;
 }
 
-// The configuration's environment, if it is like the one that the agent was made for.
-static fgsf_status create_env(const fgsf_agent *agent, const fgsf_config *cfg, fgsf_env **out) {
+fgsf_status fgsf_evaluate_env(const fgsf_agent *agent, const fgsf_config *cfg, fgsf_env **out) {
+    FGSF_REQUIRE(agent && out);
     const fgsf_agent_params *p = fgsf_agent_get_params(agent);
     fgsf_env *env = NULL;
     FGSF_TRY(fgsf_env_create(cfg, &env));
@@ -148,8 +153,11 @@ static fgsf_status create_env(const fgsf_agent *agent, const fgsf_config *cfg, f
         return FGSF_OK;
     }
     fgsf_env_free(env);
-    return fgsf_fail(FGSF_ERR_INVALID, "evaluate: the agent is not made for '%s' as configured",
-                     cfg->env.name);
+    return fgsf_fail(
+        FGSF_ERR_INVALID,
+        "the policy is made for %d state numbers, %d actions and %d features, '%s' has "
+        "others as configured now",
+        p->state_size, p->num_actions, p->num_features, cfg->env.name);
 }
 
 // Says whether a task's own reward can score the representation; `rho` is then its scoring vector.
@@ -183,9 +191,9 @@ bool fgsf_evaluate_expressible(const fgsf_agent *agent, const fgsf_env *env, int
 static fgsf_status run_tasks(fgsf_agent *agent, const fgsf_config *cfg, bool heldout,
                              enum fgsf_eval_reward reward, double epsilon, fgsf_eval_rows *out) {
     fgsf_env *env = NULL;
-    FGSF_TRY(check(agent, cfg && out ? out : NULL, epsilon));
+    FGSF_TRY(check(agent, cfg && is_list(out) ? out : NULL, epsilon));
     FGSF_REQUIRE((unsigned)reward <= FGSF_EVAL_TRUE);
-    FGSF_TRY(create_env(agent, cfg, &env));
+    FGSF_TRY(fgsf_evaluate_env(agent, cfg, &env));
     int task = heldout ? env->spec.num_tasks : 0;
     int end = env->spec.num_tasks + (heldout ? env->spec.num_heldout : 0);
     float *rho = malloc((size_t)fgsf_agent_shape(agent)->features * sizeof(float));
@@ -222,8 +230,8 @@ fgsf_status fgsf_evaluate_task(fgsf_agent *agent, const fgsf_config *cfg, int ta
                                fgsf_eval_rows *out) {
     fgsf_env *env = NULL;
     scoring score = {.name = "learned"};
-    fgsf_status status = check(agent, cfg && out ? out : NULL, 0.0);
-    if (status == FGSF_OK) status = create_env(agent, cfg, &env);
+    fgsf_status status = check(agent, cfg && is_list(out) ? out : NULL, 0.0);
+    if (status == FGSF_OK) status = fgsf_evaluate_env(agent, cfg, &env);
     if (status == FGSF_OK) status = run_task(agent, cfg, env, task, &score, 0.0, out);
     fgsf_env_free(env);
     return status;
@@ -231,14 +239,13 @@ fgsf_status fgsf_evaluate_task(fgsf_agent *agent, const fgsf_config *cfg, int ta
 
 fgsf_status fgsf_evaluate_rho(const fgsf_agent *agent, fgsf_env *env, int task, float *rho,
                               const char **name, double *fit_error) {
-    fgsf_status status = check(agent, env && rho && name ? fit_error : NULL, 0.0);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check(agent, env && rho && name ? fit_error : NULL, 0.0));
     const fgsf_agent_params *params = fgsf_agent_get_params(agent);
     bool told = params->representation != FGSF_Q || params->task_input == FGSF_TASK_INPUT_W;
     bool expressible = false;
     *name = told ? "true" : "learned"; // DQN without the task in its input knows nothing of it
     *fit_error = 0.0;
-    status = true_rho(agent, env, task, rho, &expressible);
+    fgsf_status status = true_rho(agent, env, task, rho, &expressible);
     if (status != FGSF_OK || expressible) return status;
     *name = "ridge";
     double *w = malloc((size_t)env->spec.num_features * sizeof(double));

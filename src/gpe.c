@@ -271,8 +271,7 @@ static struct ggml_tensor *stacked(fgsf_gpe *gpe, struct ggml_context *ctx, forw
 // rewards, (count, rows, num_rho, A).
 static fgsf_status build_all(fgsf_gpe *gpe, int num_rho, forward_program *fp) {
     const fgsf_network_shape *shape = &gpe->shape;
-    fgsf_status status = fgsf_program_begin(&fp->program, gpe->size, false);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_program_begin(&fp->program, gpe->size, false));
     struct ggml_context *ctx = fp->program.ctx;
     struct ggml_tensor *parameters[FGSF_MAX_PARAMETERS];
     float *base = ggml_backend_buffer_get_base(gpe->there);
@@ -282,8 +281,7 @@ static fgsf_status build_all(fgsf_gpe *gpe, int num_rho, forward_program *fp) {
     fgsf_tensor_place(s, gpe->there, base + states_place(gpe, fp->count, num_rho));
     if (fp->count > 1) s = ggml_repeat_4d(ctx, s, shape->input, fp->rows, fp->count, 1);
     struct ggml_tensor *x = fgsf_shape_def(shape)->forward(ctx, shape, parameters, s);
-    status = fgsf_check_result(shape, x, fp->rows * fp->count, num_outputs(gpe));
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_check_result(shape, x, fp->rows * fp->count, num_outputs(gpe)));
     if (num_rho > 0) {
         struct ggml_tensor *rho =
             ggml_new_tensor_3d(ctx, GGML_TYPE_F32, shape->features, num_rho, fp->count);
@@ -302,9 +300,8 @@ static fgsf_status build_all(fgsf_gpe *gpe, int num_rho, forward_program *fp) {
         fgsf_program_free(&fp->program);
         return build_all(gpe, num_rho, fp);
     }
-    status = fgsf_lower_device(&fp->program, gpe->device, NULL);
-    return status == FGSF_OK ? fgsf_program_finish(&fp->program, gpe->device, gpe->scratch)
-                             : status;
+    FGSF_TRY(fgsf_lower_device(&fp->program, gpe->device, NULL));
+    return fgsf_program_finish(&fp->program, gpe->device, gpe->scratch);
 }
 
 // Makes room for what goes up and comes down, and for one more graph; either may forget the others.
@@ -353,10 +350,9 @@ static fgsf_status forward_all(fgsf_gpe *gpe, const fgsf_network *const *nets, i
     size_t down = (size_t)count * bucket * each;
     forward_program *fp;
     const fgsf_copy *copy;
-    fgsf_status status = make_room(gpe, up > down ? up : down);
-    if (status == FGSF_OK) status = find_all(gpe, count, num_rho, rows, &fp);
-    if (status == FGSF_OK) status = fgsf_network_stack(nets, count, gpe->device, &copy);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(make_room(gpe, up > down ? up : down));
+    FGSF_TRY(find_all(gpe, count, num_rho, rows, &fp));
+    FGSF_TRY(fgsf_network_stack(nets, count, gpe->device, &copy));
     for (int i = 0; i < list->count; i++) {
         fgsf_tensor_place(fp->leaves.tensors[i], copy->slab->buffer,
                           fgsf_copy_data(copy) + fgsf_copy_offset(gpe->device, list, i));
@@ -370,8 +366,7 @@ static fgsf_status forward_all(fgsf_gpe *gpe, const fgsf_network *const *nets, i
            (bucket - (size_t)rows) * input * sizeof(float));
     fgsf_device_upload(gpe->device, gpe->there, ggml_backend_buffer_get_base(gpe->there),
                        gpe->staged, up);
-    status = fgsf_program_run(&fp->program, gpe->device);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_program_run(&fp->program, gpe->device));
     ggml_backend_tensor_get(fp->result, gpe->staged, 0, down * sizeof(float));
     gpe->device->counts.bytes_down += down * sizeof(float);
     for (int k = 0; k < count; k++) {

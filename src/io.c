@@ -133,17 +133,21 @@ fgsf_status fgsf_io_end(fgsf_io_file *file, fgsf_status status) {
 
 fgsf_status fgsf_io_write(const char *path, const void *data, size_t length) {
     fgsf_io_file file;
-    fgsf_status status = fgsf_io_begin(path, &file);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_io_begin(path, &file));
     return fgsf_io_end(&file, write_all(file.fd, path, data, length));
 }
 
-// NAME.PID.tmp
+// NAME.PID.tmp, of a file that runs and drivers replace. What else a folder holds is not ours.
 static bool is_temporary(const char *name) {
-    size_t n = strlen(name), digits = 0;
-    if (n < 7 || strcmp(name + n - 4, ".tmp") != 0) return false;
-    while (n - 5 > digits && strchr("0123456789", name[n - 5 - digits])) digits++;
-    return digits > 0 && name[n - 5 - digits] == '.';
+    static const char *const names[] = {"run.json.", "state.gguf.", "policy.gguf.", "summary.csv.",
+                                        "index.html."};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t n = strlen(names[i]), digits;
+        if (strncmp(name, names[i], n) != 0) continue;
+        digits = strspn(name + n, "0123456789");
+        return digits > 0 && strcmp(name + n + digits, ".tmp") == 0;
+    }
+    return false;
 }
 
 void fgsf_io_remove_leftovers(const char *directory) {
@@ -157,6 +161,39 @@ void fgsf_io_remove_leftovers(const char *directory) {
         if (fd >= 0) close(fd);
     }
     if (dir) closedir(dir);
+}
+
+// ---- Seals ---------------------------------------------------------------------------------------
+
+#define SEAL_START (sizeof "{\n\"checksum\": \"" - 1)
+#define SEAL_SIZE (sizeof FGSF_SEAL - 1)
+
+uint64_t fgsf_hash(uint64_t hash, const void *data, size_t size) {
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static void print_seal(const char *text, size_t length, char seal[17]) {
+    uint64_t sum = fgsf_hash(FGSF_HASH_START, text + SEAL_SIZE, length - SEAL_SIZE);
+    snprintf(seal, 17, "%016llx", (unsigned long long)sum);
+}
+
+void fgsf_io_seal(char *text, size_t length) {
+    char seal[17];
+    print_seal(text, length, seal);
+    memcpy(text + SEAL_START, seal, 16);
+}
+
+fgsf_status fgsf_io_check_seal(const char *text, const char *path) {
+    size_t length = strlen(text);
+    char seal[17], line[sizeof FGSF_SEAL] = FGSF_SEAL;
+    if (length >= SEAL_SIZE) {
+        print_seal(text, length, seal);
+        memcpy(line + SEAL_START, seal, 16);
+        if (strncmp(text, line, SEAL_SIZE) == 0) return FGSF_OK;
+    }
+    return fgsf_fail(FGSF_ERR_FORMAT, "%s: its checksum is not that of its content", path);
 }
 
 fgsf_status fgsf_io_make_directory(const char *path) {

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "fgsf/status.h"
 
@@ -34,6 +35,15 @@ typedef struct fgsf_io_file {
 
 fgsf_status fgsf_io_begin(const char *path, fgsf_io_file *out);
 fgsf_status fgsf_io_end(fgsf_io_file *file, fgsf_status status);
+
+// Continues a 64-bit FNV-1a, which starts at FGSF_HASH_START.
+#define FGSF_HASH_START 0xcbf29ce484222325u
+uint64_t fgsf_hash(uint64_t hash, const void *data, size_t size);
+
+// A sealed JSON object begins with a line that has the checksum of what follows it.
+#define FGSF_SEAL "{\n\"checksum\": \"................\",\n"
+void fgsf_io_seal(char *text, size_t length); // fills in the dots
+fgsf_status fgsf_io_check_seal(const char *text, const char *path);
 
 // Removes the temporary files of processes that were killed. Those that are being written are locked
 // by their writers and stay.

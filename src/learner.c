@@ -237,8 +237,8 @@ static fgsf_status update_i_and_c(fgsf_learner *l, fgsf_learned *out) {
 
 // Policy i alone, on the whole batch: q, and an ablation.
 static fgsf_status update_i_only(fgsf_learner *l, fgsf_learned *out) {
-    fgsf_status status = update_policy(l, l->policy, list_rows(l, -1), l->pairs, out);
-    return status == FGSF_OK ? finish(l, l->pairs, out) : status;
+    FGSF_TRY(update_policy(l, l->policy, list_rows(l, -1), l->pairs, out));
+    return finish(l, l->pairs, out);
 }
 
 // As the authors' semi-gradient code: every policy in scope on the whole batch.
@@ -287,23 +287,20 @@ fgsf_status fgsf_learner_learn(fgsf_learner *l, int task, fgsf_learned *out) {
     FGSF_REQUIRE(l);
     fgsf_learned unused = {0};
     out = out ? out : &unused;
-    fgsf_status status = check_task(l, task);
-    if (status != FGSF_OK || fgsf_replay_count(l->replay) < l->params.batch_size) {
-        return status;
-    }
+    FGSF_TRY(check_task(l, task));
+    if (fgsf_replay_count(l->replay) < l->params.batch_size) return FGSF_OK;
     l->task = task;
     l->policy = fgsf_agent_policy_of(l->agent, task);
     l->scope = fgsf_agent_scope(l->agent, task, &l->first);
     l->used = 0;
-    status = fgsf_learner_sample(l);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_learner_sample(l));
     if (l->pairs == 0) {
         out->skipped = true;
         return FGSF_OK;
     }
-    status = fgsf_learner_evaluate(l);
-    if (status == FGSF_OK) status = fgsf_learner_choose_priors(l, out);
-    return status == FGSF_OK ? update(l, out) : status;
+    FGSF_TRY(fgsf_learner_evaluate(l));
+    FGSF_TRY(fgsf_learner_choose_priors(l, out));
+    return update(l, out);
 }
 
 // ---- Observing and acting -----------------------------------------------------------------------
@@ -319,25 +316,24 @@ fgsf_status fgsf_learner_refresh_rho(fgsf_learner *l, int task, bool all) {
 }
 
 static fgsf_status check_experience(const fgsf_learner *l, const fgsf_experience *e) {
-    fgsf_status status = check_task(l, e->task);
-    if (status == FGSF_OK && (!e->s || !e->s_next || !e->phi)) {
-        status = fgsf_fail(FGSF_ERR_INVALID, "learner: an experience without s, s_next or phi");
-    }
-    if (status == FGSF_OK && (e->action < 0 || e->action >= l->params.agent.num_actions)) {
-        status = fgsf_fail(FGSF_ERR_INVALID, "learner: action %d is not in [0, %d)", e->action,
-                           l->params.agent.num_actions);
-    }
-    if (status == FGSF_OK && !(fabs(e->reward) <= FLT_MAX)) {
-        status = fgsf_fail(FGSF_ERR_INVALID, "learner: the reward is %g", e->reward);
-    }
     size_t states = (size_t)l->params.agent.state_size;
-    if (status == FGSF_OK &&
-        !(fgsf_all_finite(e->s, states) && fgsf_all_finite(e->s_next, states) &&
-          fgsf_all_finite(e->phi, (size_t)l->params.agent.num_features))) {
-        status =
-            fgsf_fail(FGSF_ERR_INVALID, "learner: an experience of task %d is not finite", e->task);
+    FGSF_TRY(check_task(l, e->task));
+    if (!e->s || !e->s_next || !e->phi) {
+        return fgsf_fail(FGSF_ERR_INVALID, "learner: an experience without s, s_next or phi");
     }
-    return status;
+    if (e->action < 0 || e->action >= l->params.agent.num_actions) {
+        return fgsf_fail(FGSF_ERR_INVALID, "learner: action %d is not in [0, %d)", e->action,
+                         l->params.agent.num_actions);
+    }
+    if (!(fabs(e->reward) <= FLT_MAX)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "learner: the reward is %g", e->reward);
+    }
+    if (!fgsf_all_finite(e->s, states) || !fgsf_all_finite(e->s_next, states) ||
+        !fgsf_all_finite(e->phi, (size_t)l->params.agent.num_features)) {
+        return fgsf_fail(FGSF_ERR_INVALID, "learner: an experience of task %d is not finite",
+                         e->task);
+    }
+    return FGSF_OK;
 }
 
 // Reward model first, then the replay: the order of the authors' code.

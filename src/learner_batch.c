@@ -32,8 +32,7 @@ static bool draws_fresh(const fgsf_learner *l) {
 // Draws a fresh outcome of the pivot's (s, a).
 static fgsf_status draw(fgsf_learner *l, const fgsf_transition *pivot, fgsf_transition *out) {
     fgsf_experience e = {.s = pivot->s, .action = pivot->action, .task = pivot->task};
-    fgsf_status status = l->params.avg.draw(l->params.avg.context, &l->replay_rng, &e);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(l->params.avg.draw(l->params.avg.context, &l->replay_rng, &e));
     *out = (fgsf_transition){.s_next = e.s_next,
                              .phi = e.phi,
                              .reward = (float)e.reward,
@@ -70,8 +69,7 @@ static fgsf_status gather(fgsf_learner *l, int pair, int64_t slot, const int64_t
         size_t row = (size_t)(pair * l->samples + p);
         // Missing samples repeat the first one; the Bellman graph gives them no weight.
         fgsf_transition t = fgsf_replay_at(l->replay, matches[p < present ? p : 0]);
-        fgsf_status status = draws_fresh(l) ? draw(l, &pivot, &t) : FGSF_OK;
-        if (status != FGSF_OK) return status;
+        FGSF_TRY(draws_fresh(l) ? draw(l, &pivot, &t) : FGSF_OK);
         fgsf_learner_target(l, &t, b->y + row * features);
         fgsf_agent_input(agent, seen_as, t.s_next, b->s_next + (size_t)b->num_states * input);
         b->row[row] = place_next(b, first, input);

@@ -44,18 +44,6 @@ static void walk_training(fgsf_learner *l, fgsf_walk *w, int net) {
     w->integer(w, numbered(name, "policy", net, "updates"), &training->updates);
 }
 
-static void walk_reward(fgsf_reward *reward, fgsf_walk *w, int task, double *state) {
-    char name[NAME_SIZE];
-    if (!w->loading) {
-        fgsf_reward_get_state(reward, state);
-    }
-    w->array(w, numbered(name, "task", task, "reward"), FGSF_F64, state,
-             fgsf_reward_state_size(reward));
-    if (w->loading && w->status == FGSF_OK) {
-        fgsf_reward_set_state(reward, state);
-    }
-}
-
 static void walk_policies(fgsf_learner *l, fgsf_walk *w) {
     int64_t policies = l->agent->seen;
     w->integer(w, "policies", &policies);
@@ -97,11 +85,11 @@ static fgsf_status check_transitions(const fgsf_learner *l, const char *source) 
     return FGSF_OK;
 }
 
-void fgsf_learner_walk(fgsf_learner *l, fgsf_walk *w, double *rewards) {
+void fgsf_learner_walk(fgsf_learner *l, fgsf_walk *w) {
+    char name[NAME_SIZE];
     walk_policies(l, w);
     for (int task = 0; l->rewards && task < l->params.agent.num_tasks; task++) {
-        double *state = rewards + (size_t)task * fgsf_reward_state_size(l->rewards[0]);
-        walk_reward(l->rewards[task], w, task, state);
+        fgsf_reward_walk(l->rewards[task], w, numbered(name, "task", task, "reward"));
     }
     w->real(w, "flops.learner", &l->flops);
     w->real(w, "flops.agent", &l->agent->flops);
@@ -110,9 +98,4 @@ void fgsf_learner_walk(fgsf_learner *l, fgsf_walk *w, double *rewards) {
     fgsf_walk_rng(w, "rng.replay", &l->replay_rng);
     if (w->status == FGSF_OK) fgsf_replay_walk(l->replay, w, "replay");
     if (w->status == FGSF_OK && w->loading) w->status = check_transitions(l, w->source);
-}
-
-size_t fgsf_learner_buffer_size(const fgsf_learner *l) {
-    size_t each = l->rewards ? fgsf_reward_state_size(l->rewards[0]) : 0;
-    return (size_t)l->params.agent.num_tasks * each + 1;
 }

@@ -142,11 +142,12 @@ void fgsf_learner_copy_pair(const fgsf_learner *learner, const fgsf_batch_arrays
 
 void fgsf_replay_walk(fgsf_replay *replay, fgsf_walk *w, const char *prefix);
 
+// One array of doubles, whatever the model.
+void fgsf_reward_walk(fgsf_reward *reward, fgsf_walk *w, const char *name);
+
 // Saves or loads everything that learning goes on from. When loading, the learner is new; tasks are
-// added as the file says. `buffer` has room for fgsf_learner_buffer_size numbers and must live until
-// the archive is written.
-void fgsf_learner_walk(fgsf_learner *learner, fgsf_walk *w, double *buffer);
-size_t fgsf_learner_buffer_size(const fgsf_learner *learner);
+// added as the file says.
+void fgsf_learner_walk(fgsf_learner *learner, fgsf_walk *w);
 
 // Saves or loads networks, scoring vectors and feature set.
 void fgsf_agent_walk(fgsf_agent *agent, fgsf_walk *w);

@@ -127,8 +127,7 @@ static fgsf_status check_head(const fgsf_network_shape *shape, const fgsf_parame
 
 fgsf_status fgsf_network_shape_check(const fgsf_network_shape *shape) {
     if (!shape) return fgsf_fail(FGSF_ERR_INVALID, "network: the shape is NULL");
-    fgsf_status status = check_sizes(shape);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check_sizes(shape));
     if ((unsigned)shape->activation > FGSF_SOFTPLUS) {
         return fgsf_fail(FGSF_ERR_UNSUPPORTED,
                          "network.activation: %d has no ggml backward pass; use relu, silu or "
@@ -335,8 +334,7 @@ uint64_t fgsf_network_version(const fgsf_network *net) {
 static fgsf_status copy_on_device(fgsf_network *net, const fgsf_network *source) {
     const fgsf_copy *to, *from = &source->copy;
     net->copy.device_old = false; // all of it is overwritten
-    fgsf_status status = fgsf_network_copy(net, from->slab->device, &to);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_network_copy(net, from->slab->device, &to));
     size_t size = from->slab->stride;
     struct ggml_tensor a = fgsf_flat_tensor(from->slab->buffer, fgsf_copy_data(from), size);
     struct ggml_tensor b = fgsf_flat_tensor(to->slab->buffer, fgsf_copy_data(to), size);

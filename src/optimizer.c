@@ -199,8 +199,7 @@ fgsf_status fgsf_optimizer_step_stretches(fgsf_optimizer *opt, fgsf_network *net
         return fgsf_fail(FGSF_ERR_INVALID, "the optimiser was made for a network of another shape");
     }
     for (int k = 0; k < count; k++) {
-        fgsf_status status = check_stretch(opt, &stretches[k]);
-        if (status != FGSF_OK) return status;
+        FGSF_TRY(check_stretch(opt, &stretches[k]));
     }
     double length = sqrt(squared_norm(gradient, opt->size));
     if (norm) {

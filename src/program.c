@@ -246,12 +246,13 @@ fgsf_status fgsf_device_list(int i, char *name, size_t name_size, char *about, s
     return fgsf_fail(FGSF_ERR_INVALID, "device %d does not exist", i);
 }
 
-bool fgsf_device_shares(const fgsf_device *device) {
+// Whether graphs of one owner share their memory on the device: not where ggml's scheduler has them.
+static bool shares_memory(const fgsf_device *device) {
     return device->num_backends == 1 || device->resident;
 }
 
 int fgsf_bucket(const fgsf_device *device, int rows) {
-    int step = 1, sizes = fgsf_device_shares(device) ? 32 : 8;
+    int step = 1, sizes = shares_memory(device) ? 32 : 8;
     while (step * sizes < rows) {
         step *= 2;
     }
@@ -647,14 +648,13 @@ fgsf_status fgsf_network_check_forward(const fgsf_network *net) {
     const fgsf_network_shape *shape = fgsf_network_get_shape(net);
     const fgsf_network_def *def = fgsf_shape_def(shape);
     fgsf_program program = {0};
-    fgsf_status status = fgsf_program_begin(&program, (fgsf_program_size){0}, false);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_program_begin(&program, (fgsf_program_size){0}, false));
     fgsf_leaves leaves = fgsf_leaves_create(program.ctx, net, true);
     struct ggml_tensor *input =
         ggml_new_tensor_2d(program.ctx, GGML_TYPE_F32, shape->input, CHECKED_ROWS);
     struct ggml_tensor *x = def->forward(program.ctx, shape, leaves.tensors, input);
     int outputs = fgsf_shape_actions(shape) * shape->features;
-    status = fgsf_check_result(shape, x, CHECKED_ROWS, outputs);
+    fgsf_status status = fgsf_check_result(shape, x, CHECKED_ROWS, outputs);
     if (status == FGSF_OK) {
         ggml_build_forward_expand(program.graph, x);
         status = check_nodes(program.graph, def->name);

@@ -101,9 +101,6 @@ fgsf_status fgsf_lower_device(fgsf_program *program, const fgsf_device *device,
 // Whether the device has GET_ROWS_BACK for so many rows, so that fgsf_scatter is not needed.
 bool fgsf_device_scatters(const fgsf_device *device, int64_t rows);
 
-// Whether graphs of one owner share their memory on the device: not where ggml's scheduler has them.
-bool fgsf_device_shares(const fgsf_device *device);
-
 // Whether a node computes something, and whether the first backend can.
 bool fgsf_computes(const struct ggml_tensor *node);
 bool fgsf_device_runs(const fgsf_device *device, const struct ggml_tensor *node);

@@ -101,12 +101,11 @@ static fgsf_status reserve_fields(fgsf_replay *r) {
 
 fgsf_status fgsf_replay_create(const fgsf_replay_params *params, fgsf_replay **out) {
     FGSF_REQUIRE(params && out);
-    fgsf_status status = check_params(params);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check_params(params));
     fgsf_replay *r = calloc(1, sizeof *r);
     if (!r) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a replay");
     r->params = *params;
-    status = reserve_fields(r);
+    fgsf_status status = reserve_fields(r);
     if (status == FGSF_OK && params->indexed) {
         fgsf_replay_index_params index = {.capacity = params->capacity,
                                           .state_size = params->state_size,

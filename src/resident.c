@@ -56,8 +56,7 @@ static void drop(fgsf_slab *slab) {
 }
 
 static fgsf_status create_slab(fgsf_device *device, size_t stride, int slots, fgsf_slab **out) {
-    fgsf_status status = fgsf_memory_check(0, "a copy on a device");
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_memory_check(0, "a copy on a device"));
     fgsf_slab *slab = calloc(1, sizeof *slab);
     size_t bytes = stride * (size_t)slots * sizeof(float);
     if (slab) slab->buffer = ggml_backend_buft_alloc_buffer(device->memory, bytes);
@@ -104,9 +103,7 @@ fgsf_status fgsf_copy_update(fgsf_copy *copy, fgsf_device *device, const fgsf_pa
                              const float *host) {
     if (!copy->slab || copy->slab->device != device) {
         fgsf_slab *slab = NULL;
-        fgsf_status status =
-            create_slab(device, fgsf_copy_offset(device, list, list->count), 1, &slab);
-        if (status != FGSF_OK) return status;
+        FGSF_TRY(create_slab(device, fgsf_copy_offset(device, list, list->count), 1, &slab));
         fgsf_copy_fetch(copy, list, (float *)host);
         settle(copy, slab, 0);
     }

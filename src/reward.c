@@ -21,6 +21,7 @@ typedef struct mlp {
     fgsf_optimizer *opt;
     fgsf_gpe *gpe;
     double lr;
+    double *saved; // (3 n + 1) for n parameters, while they are saved or loaded
 } mlp;
 
 struct fgsf_reward {
@@ -29,9 +30,9 @@ struct fgsf_reward {
     int d;
     double alpha, forgetting;
     bool linear;    // the true reward is w_true . phi
+    double *w;      // (d), the start of all numbers
+    double *p;      // (d, d), linear_rls; directly behind w, so that the two are saved together
     double *w_true; // (d)
-    double *w;      // (d)
-    double *p;      // (d, d), linear_rls
     double *gain;   // (d), scratch
     mlp mlp;
 };
@@ -63,6 +64,8 @@ static fgsf_status create_mlp(mlp *m, const fgsf_reward_params *params, fgsf_dev
     fgsf_network_init(m->net, FGSF_UNIFORM_FAN_IN, rng);
     FGSF_TRY(fgsf_bellman_create(device, &bellman, &m->bellman));
     FGSF_TRY(fgsf_optimizer_create(&optimizer, m->net, &m->opt));
+    m->saved = malloc((3 * fgsf_network_size(m->net) + 1) * sizeof *m->saved);
+    if (!m->saved) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a reward model");
     return fgsf_gpe_create(device, &shape, ROWS, &m->gpe);
 }
 
@@ -134,9 +137,9 @@ fgsf_status fgsf_reward_create(const fgsf_reward_params *params, const fgsf_task
                             .alpha = params->alpha_w,
                             .forgetting = params->forgetting,
                             .w = numbers,
-                            .w_true = numbers + d,
-                            .gain = numbers + 2 * d,
-                            .p = numbers + 3 * d};
+                            .p = numbers + d,
+                            .w_true = numbers + d + d * d,
+                            .gain = numbers + 2 * d + d * d};
     reward->linear = reward->task.w != NULL;
     if (reward->linear) memcpy(reward->w_true, reward->task.w, d * sizeof *numbers);
     fgsf_status status = create_model(reward, params, device, rng);
@@ -151,7 +154,8 @@ void fgsf_reward_free(fgsf_reward *reward) {
     fgsf_optimizer_free(reward->mlp.opt);
     fgsf_bellman_free(reward->mlp.bellman);
     fgsf_network_free(reward->mlp.net);
-    free(reward->w); // the start of all its numbers
+    free(reward->mlp.saved);
+    free(reward->w);
     free(reward);
 }
 
@@ -293,54 +297,42 @@ double fgsf_reward_error(const fgsf_reward *reward) {
 
 // ---- State --------------------------------------------------------------------------------------
 
-// Linear models: w, and for RLS P. MLP: parameters, both moments, steps.
-size_t fgsf_reward_state_size(const fgsf_reward *reward) {
-    if (!reward) return 0;
-    size_t d = (size_t)reward->d;
-    switch (reward->model) {
-    case FGSF_REWARD_KNOWN:
-        return 0;
-    case FGSF_REWARD_MLP:
-        return 3 * fgsf_network_size(reward->mlp.net) + 1;
-    case FGSF_REWARD_LINEAR_RLS:
-        return d + d * d;
-    default:
-        return d;
-    }
-}
-
-static void copy(double *own, double *values, size_t n, bool back) {
-    memcpy(back ? own : values, back ? values : own, n * sizeof *own);
-}
-
-// Copies the state to `values`, or back from there.
-static void copy_state(fgsf_reward *reward, double *values, bool back) {
-    size_t d = (size_t)reward->d, size = fgsf_reward_state_size(reward);
-    if (reward->model == FGSF_REWARD_KNOWN) return;
-    if (reward->model != FGSF_REWARD_MLP) {
-        copy(reward->w, values, d, back);
-        copy(reward->p, values + d, size - d, back);
-        return;
-    }
-    const mlp *m = &reward->mlp;
+// Copies parameters, both moments and the steps to doubles, which hold floats and counts exactly, or
+// back from there.
+static void copy_mlp(mlp *m, bool back) {
+    size_t n = fgsf_network_size(m->net);
     float *parameters = back ? fgsf_network_edit(m->net) : (float *)fgsf_network_parameters(m->net);
     float *parts[] = {parameters, fgsf_optimizer_moment(m->opt, 0),
                       fgsf_optimizer_moment(m->opt, 1)};
-    for (size_t i = 0; i < size - 1; i++, values++) {
-        float *own = &parts[i / (size / 3)][i % (size / 3)];
-        if (back) *own = (float)*values;
-        if (!back) *values = *own;
+    for (size_t i = 0; i < 3 * n; i++) {
+        float *own = &parts[i / n][i % n];
+        if (back) *own = (float)m->saved[i];
+        if (!back) m->saved[i] = *own;
     }
-    if (back) fgsf_optimizer_set_steps(m->opt, (int64_t)*values);
-    if (!back) *values = (double)fgsf_optimizer_steps(m->opt);
+    if (back) fgsf_optimizer_set_steps(m->opt, (int64_t)m->saved[3 * n]);
+    if (!back) m->saved[3 * n] = (double)fgsf_optimizer_steps(m->opt);
 }
 
-void fgsf_reward_get_state(fgsf_reward *reward, double *values) {
-    if (reward && values) copy_state(reward, values, false);
-}
-
-void fgsf_reward_set_state(fgsf_reward *reward, const double *values) {
-    if (reward && values) copy_state(reward, (double *)values, true); // only read
+void fgsf_reward_walk(fgsf_reward *reward, fgsf_walk *w, const char *name) {
+    mlp *m = &reward->mlp;
+    size_t d = (size_t)reward->d;
+    switch (reward->model) {
+    case FGSF_REWARD_KNOWN:
+        w->array(w, name, FGSF_F64, NULL, 0);
+        break;
+    case FGSF_REWARD_LINEAR_LMS:
+    case FGSF_REWARD_LINEAR_NLMS:
+        w->array(w, name, FGSF_F64, reward->w, d);
+        break;
+    case FGSF_REWARD_LINEAR_RLS:
+        w->array(w, name, FGSF_F64, reward->w, d + d * d);
+        break;
+    case FGSF_REWARD_MLP:
+        if (!w->loading) copy_mlp(m, false);
+        w->array(w, name, FGSF_F64, m->saved, 3 * fgsf_network_size(m->net) + 1);
+        if (w->loading && w->status == FGSF_OK) copy_mlp(m, true);
+        break;
+    }
 }
 
 // ---- Ridge regression ---------------------------------------------------------------------------

@@ -184,20 +184,6 @@ static fgsf_status read_record(const cJSON *json, const char *path, fgsf_run_rec
     return read_config(json, path, &r->config);
 }
 
-// A record begins with a checksum of what follows. Versions before this one did not write it.
-#define SEAL "{\n\"checksum\": \""
-#define SEAL_SIZE (sizeof SEAL - 1 + 16 + 3)
-
-static fgsf_status check_seal(const char *text, const char *path) {
-    size_t length = strlen(text), start = sizeof SEAL - 1;
-    if (length < SEAL_SIZE || strncmp(text, SEAL, start) != 0) return FGSF_OK;
-    uint64_t sum = fgsf_hash(FGSF_HASH_START, text + SEAL_SIZE, length - SEAL_SIZE);
-    char expected[24];
-    snprintf(expected, sizeof expected, "%016llx\",\n", (unsigned long long)sum);
-    if (strncmp(text + start, expected, SEAL_SIZE - start) == 0) return FGSF_OK;
-    return fgsf_fail(FGSF_ERR_FORMAT, "%s: its checksum is not that of its content", path);
-}
-
 typedef fgsf_status (*record_reader)(const cJSON *json, const char *path, fgsf_run_record *r);
 
 static fgsf_status read_with(record_reader reader, const char *directory, fgsf_run_record *out) {
@@ -209,7 +195,7 @@ static fgsf_status read_with(record_reader reader, const char *directory, fgsf_r
     if (status == FGSF_OK) status = fgsf_io_read(path, MAX_RECORD, &text, NULL);
     if (status == FGSF_OK) status = fgsf_json_parse(text, path, &json);
     if (status == FGSF_OK) status = reader(json, path, &record);
-    if (status == FGSF_OK) status = check_seal(text, path);
+    if (status == FGSF_OK && fgsf_json_is_sealed(json)) status = fgsf_io_check_seal(text, path);
     if (status == FGSF_OK) *out = record;
     cJSON_Delete(json);
     free(text);
@@ -290,34 +276,30 @@ static void print_files(const fgsf_run_record *r, char *out, size_t size) {
 static fgsf_status write_record(const fgsf_run *run) {
     const fgsf_run_record *r = &run->record;
     char path[FGSF_PATH], cpu[256], message[2 * sizeof r->message], files[FGSF_RUN_FILES * 160];
-    fgsf_status status = fgsf_run_path(run, "run.json", path, sizeof path);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_run_path(run, "run.json", path, sizeof path));
     cpu_name(cpu, sizeof cpu);
     escape(r->message, message, sizeof message);
     print_files(r, files, sizeof files);
     char *config = fgsf_config_to_json(&r->config), *text = NULL;
     if (!config) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
-    int n = asprintf(
-        &text,
-        SEAL "................\",\n\"schema\": \"%s\",\n\"env\": \"%s\",\n\"method\": \"%s\",\n"
-             "\"cell\": \"%s\",\n\"seed\": %lld,\n\"status\": \"%s\",\n"
-             "\"message\": \"%s\",\n\"steps\": %lld,\n\"optimizer_steps\": %lld,\n"
-             "\"seconds\": %lld.%03d,\n\"fgsf_version\": \"%s\",\n"
-             "\"commit\": \"%s\",\n\"ggml_version\": \"%s\",\n\"cpu\": \"%s\",\n"
-             "\"files\": {%s},\n\"config_hash\": \"%016llx\",\n\"config\": %s}\n",
-        FGSF_RUN_SCHEMA, r->env, r->method, r->cell, (long long)r->seed,
-        fgsf_run_status_name(r->status), message, (long long)r->progress.steps,
-        (long long)r->progress.optimizer_steps, (long long)r->progress.seconds,
-        (int)(1000 * (r->progress.seconds - (double)(long long)r->progress.seconds)),
-        fgsf_version(), fgsf_commit(), fgsf_ggml_version(), cpu, files,
-        (unsigned long long)fgsf_config_hash(&r->config), config);
+    int n =
+        asprintf(&text,
+                 FGSF_SEAL "\"schema\": \"%s\",\n\"env\": \"%s\",\n\"method\": \"%s\",\n"
+                           "\"cell\": \"%s\",\n\"seed\": %lld,\n\"status\": \"%s\",\n"
+                           "\"message\": \"%s\",\n\"steps\": %lld,\n\"optimizer_steps\": %lld,\n"
+                           "\"seconds\": %lld.%03d,\n\"fgsf_version\": \"%s\",\n"
+                           "\"commit\": \"%s\",\n\"ggml_version\": \"%s\",\n\"cpu\": \"%s\",\n"
+                           "\"files\": {%s},\n\"config_hash\": \"%016llx\",\n\"config\": %s}\n",
+                 FGSF_RUN_SCHEMA, r->env, r->method, r->cell, (long long)r->seed,
+                 fgsf_run_status_name(r->status), message, (long long)r->progress.steps,
+                 (long long)r->progress.optimizer_steps, (long long)r->progress.seconds,
+                 (int)(1000 * (r->progress.seconds - (double)(long long)r->progress.seconds)),
+                 fgsf_version(), fgsf_commit(), fgsf_ggml_version(), cpu, files,
+                 (unsigned long long)fgsf_config_hash(&r->config), config);
     free(config);
     if (n < 0) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
-    uint64_t sum = fgsf_hash(FGSF_HASH_START, text + SEAL_SIZE, (size_t)n - SEAL_SIZE);
-    char seal[17];
-    snprintf(seal, sizeof seal, "%016llx", (unsigned long long)sum);
-    memcpy(text + sizeof SEAL - 1, seal, 16);
-    status = fgsf_io_write(path, text, (size_t)n);
+    fgsf_io_seal(text, (size_t)n);
+    fgsf_status status = fgsf_io_write(path, text, (size_t)n);
     free(text);
     return status;
 }
@@ -344,7 +326,7 @@ fgsf_status fgsf_run_finish(fgsf_run *run, fgsf_run_status status,
     FGSF_REQUIRE((unsigned)status <= FGSF_RUN_FAILED);
     FGSF_TRY(set_progress(run, progress));
     run->record.status = status;
-    snprintf(run->record.message, sizeof run->record.message, "%s", message ? message : "");
+    fgsf_text_copy(run->record.message, sizeof run->record.message, message);
     return write_record(run);
 }
 
@@ -393,8 +375,7 @@ fgsf_status fgsf_run_check(const fgsf_run_id *id, const fgsf_config *cfg) {
 // Takes the run's lock; *fd is -1 when another process has it.
 static fgsf_status take_lock(const char *directory, int *fd) {
     char path[FGSF_PATH];
-    fgsf_status status = fgsf_path_join(directory, "lock", path, sizeof path);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_path_join(directory, "lock", path, sizeof path));
     *fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (*fd < 0) return fgsf_fail(FGSF_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
     if (flock(*fd, LOCK_EX | LOCK_NB) == 0) return FGSF_OK;

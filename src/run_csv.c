@@ -30,14 +30,9 @@ static fgsf_status csv_error(const char *path, const char *action) {
     return fgsf_fail(FGSF_ERR_IO, "%s: cannot %s: %s", path, action, strerror(errno));
 }
 
-uint64_t fgsf_hash(uint64_t hash, const void *data, size_t size) {
-    const unsigned char *bytes = data;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ bytes[i]) * 0x100000001b3u;
-    return hash;
-}
-
 fgsf_run_file *fgsf_run_find_file(fgsf_run_record *record, const char *name) {
-    if (!*name || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-.")]) return NULL;
+    size_t plain = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+    if (plain == 0 || strcmp(name + plain, ".csv") != 0) return NULL;
     for (int i = 0; i < FGSF_RUN_FILES; i++) {
         fgsf_run_file *file = &record->files[i];
         if (strcmp(file->name, name) == 0) return file;
@@ -108,15 +103,13 @@ static fgsf_status measure(fgsf_csv *csv, const char *header, int64_t last_step)
 static fgsf_status cut_back(fgsf_csv *csv, const char *header, int64_t last_step) {
     int fd;
     size_t size;
-    fgsf_status status = fgsf_io_open(csv->path, true, &fd, &size);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_io_open(csv->path, true, &fd, &size));
     csv->file = fdopen(fd, "r+");
     if (!csv->file) {
         close(fd);
         return csv_error(csv->path, "open");
     }
-    status = measure(csv, header, last_step);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(measure(csv, header, last_step));
     bool known = false;
     for (int i = 0; i < 2; i++) {
         known = known || (csv->record->marks[i].bytes == csv->bytes &&
@@ -158,7 +151,7 @@ fgsf_status fgsf_csv_open(fgsf_run *run, const char *name, const char *header, i
     if (status == FGSF_OK && !csv->record) {
         status =
             fgsf_fail(FGSF_ERR_INVALID,
-                      "%s: not a plain name of less than 32 bytes, or the run has %d CSV files",
+                      "%s: not a plain NAME.csv of less than 32 bytes, or the run has %d CSV files",
                       csv->path, FGSF_RUN_FILES);
     }
     if (status == FGSF_OK && last_step > run->record.progress.steps) {

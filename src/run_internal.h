@@ -16,10 +16,6 @@ struct fgsf_run {
     double earlier_seconds; // of the processes before this one
 };
 
-// Continues a 64-bit FNV-1a, which starts at FGSF_HASH_START.
-#define FGSF_HASH_START 0xcbf29ce484222325u
-uint64_t fgsf_hash(uint64_t hash, const void *data, size_t size);
-
 // Finds the entry of a file, or makes it; NULL when there is no room.
 fgsf_run_file *fgsf_run_find_file(fgsf_run_record *record, const char *name);
 

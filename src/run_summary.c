@@ -80,10 +80,9 @@ static fgsf_status read_rows(const char *directory, const char *name, const char
                              int n, row_function row, collection *all) {
     char path[FGSF_PATH], *text = NULL, *fields[MAX_COLUMNS], *wanted[MAX_COLUMNS];
     int at[MAX_COLUMNS], count = 0, number = 0;
-    fgsf_status status = fgsf_path_join(directory, name, path, sizeof path);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_path_join(directory, name, path, sizeof path));
     if (access(path, F_OK) != 0) return FGSF_OK;
-    status = fgsf_io_read(path, FGSF_MAX_CSV, &text, NULL);
+    fgsf_status status = fgsf_io_read(path, FGSF_MAX_CSV, &text, NULL);
     if (status != FGSF_OK) return status;
     for (char *line = text, *end; status == FGSF_OK && (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
@@ -261,7 +260,7 @@ typedef struct summary {
 } summary;
 
 static void note_damage(summary *s) {
-    if (s->damaged++ == 0) snprintf(s->first, sizeof s->first, "%s", fgsf_last_error());
+    if (s->damaged++ == 0) fgsf_text_copy(s->first, sizeof s->first, fgsf_last_error());
 }
 
 // Fails only without memory; every other problem is written into the row.
@@ -273,8 +272,9 @@ static fgsf_status put_run(summary *s, const char *directory) {
     fgsf_status status = fgsf_run_read_own(directory, &r);
     if (status == FGSF_ERR_MEMORY) return status;
     if (status != FGSF_OK) { // what its place says, and why there is no more
-        char message[600];
-        snprintf(message, sizeof message, "%s: %s", relative, fgsf_last_error());
+        char whole[FGSF_PATH + 1024], message[600];
+        snprintf(whole, sizeof whole, "%s: %s", relative, fgsf_last_error());
+        fgsf_text_copy(message, sizeof message, whole);
         fprintf(out, ",,,,unreadable,,,,,,,0,,,,,,,");
         put_quoted(out, message);
         fputs(",,,\n", out);
@@ -338,13 +338,12 @@ fgsf_status fgsf_run_summarize(const char *directory) {
     char path[FGSF_PATH], *text = NULL;
     size_t length = 0;
     if (!directory) return fgsf_fail(FGSF_ERR_INVALID, "fgsf_run_summarize: no directory");
-    fgsf_status status = fgsf_path_join(directory, "summary.csv", path, sizeof path);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_path_join(directory, "summary.csv", path, sizeof path));
     summary s = {.out = open_memstream(&text, &length), .root = strlen(directory)};
     if (!s.out) return fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);
     fputs(columns, s.out);
     locale_t before = fgsf_number_begin();
-    status = walk(&s, directory, 0);
+    fgsf_status status = walk(&s, directory, 0);
     fgsf_number_end(before);
     if (fclose(s.out) != 0 && status == FGSF_OK) {
         status = fgsf_fail(FGSF_ERR_MEMORY, "%s: out of memory", path);

@@ -134,14 +134,14 @@ static fgsf_stats_interval percentile_interval(double value, double *draws, size
 static fgsf_status bootstrap(const fgsf_stats_scores *scores, statistic_fn statistic,
                              const void *context, const fgsf_stats_bootstrap_params *params,
                              fgsf_rng *rng, fgsf_stats_interval *out) {
-    fgsf_status status = check_scores("scores", scores);
-    if (status == FGSF_OK) status = check_bootstrap(params, rng);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check_scores("scores", scores));
+    FGSF_TRY(check_bootstrap(params, rng));
 
     size_t n = scores->seeds * scores->tasks;
     double *rows = alloc_doubles(n);
     double *draws = alloc_doubles(params->resamples);
-    if (rows && draws) {
+    fgsf_status status = rows && draws ? FGSF_OK : fail_memory();
+    if (status == FGSF_OK) {
         memcpy(rows, scores->x, n * sizeof *rows);
         double value = statistic(rows, scores->seeds, scores->tasks, context);
         for (size_t r = 0; r < params->resamples; r++) {
@@ -149,8 +149,6 @@ static fgsf_status bootstrap(const fgsf_stats_scores *scores, statistic_fn stati
             draws[r] = statistic(rows, scores->seeds, scores->tasks, context);
         }
         *out = percentile_interval(value, draws, params->resamples, params->level);
-    } else {
-        status = fail_memory();
     }
     free(rows);
     free(draws);
@@ -193,69 +191,21 @@ fgsf_status fgsf_stats_profile(const fgsf_stats_scores *scores, const double *ta
                                const fgsf_stats_bootstrap_params *params, fgsf_rng *rng,
                                fgsf_stats_interval *out) {
     FGSF_REQUIRE(out);
-    fgsf_status status = check_scores("scores", scores);
-    if (status == FGSF_OK) status = check_values("tau", tau, n);
-    if (status == FGSF_OK) status = check_bootstrap(params, rng);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check_scores("scores", scores));
+    FGSF_TRY(check_values("tau", tau, n));
+    FGSF_TRY(check_bootstrap(params, rng));
 
     fgsf_stats_interval *profile = calloc(n, sizeof *profile);
     if (!profile) return fail_memory();
     // Every threshold sees the same resamples, which keeps the band's edges monotone.
     fgsf_rng start = *rng;
+    fgsf_status status = FGSF_OK;
     for (size_t i = 0; i < n && status == FGSF_OK; i++) {
         *rng = start;
         status = bootstrap(scores, above_statistic, &tau[i], params, rng, &profile[i]);
     }
     if (status == FGSF_OK) memcpy(out, profile, n * sizeof *profile);
     free(profile);
-    return status;
-}
-
-// a and b are (seeds, tasks) with the same tasks.
-static double improvement_of(const double *a, size_t a_seeds, const double *b, size_t b_seeds,
-                             size_t tasks) {
-    size_t twice_wins = 0;
-    for (size_t i = 0; i < a_seeds; i++) {
-        for (size_t j = 0; j < b_seeds; j++) {
-            for (size_t t = 0; t < tasks; t++) {
-                double x = a[i * tasks + t];
-                double y = b[j * tasks + t];
-                twice_wins += x > y ? 2 : x == y;
-            }
-        }
-    }
-    return 0.5 * (double)twice_wins / ((double)a_seeds * (double)b_seeds * (double)tasks);
-}
-
-fgsf_status fgsf_stats_improvement(const fgsf_stats_scores *a, const fgsf_stats_scores *b,
-                                   const fgsf_stats_bootstrap_params *params, fgsf_rng *rng,
-                                   fgsf_stats_interval *out) {
-    FGSF_REQUIRE(out);
-    fgsf_status status = check_scores("a", a);
-    if (status == FGSF_OK) status = check_scores("b", b);
-    if (status == FGSF_OK) status = check_bootstrap(params, rng);
-    if (status != FGSF_OK) return status;
-    if (a->tasks != b->tasks) {
-        return fgsf_fail(FGSF_ERR_INVALID, "stats: a has %zu tasks and b has %zu", a->tasks,
-                         b->tasks);
-    }
-    double *rows_a = alloc_doubles(a->seeds * a->tasks);
-    double *rows_b = alloc_doubles(b->seeds * b->tasks);
-    double *draws = alloc_doubles(params->resamples);
-    if (rows_a && rows_b && draws) {
-        double value = improvement_of(a->x, a->seeds, b->x, b->seeds, a->tasks);
-        for (size_t r = 0; r < params->resamples; r++) {
-            draw_seeds(a, rng, rows_a);
-            draw_seeds(b, rng, rows_b);
-            draws[r] = improvement_of(rows_a, a->seeds, rows_b, b->seeds, a->tasks);
-        }
-        *out = percentile_interval(value, draws, params->resamples, params->level);
-    } else {
-        status = fail_memory();
-    }
-    free(rows_a);
-    free(rows_b);
-    free(draws);
     return status;
 }
 
@@ -318,9 +268,8 @@ static fgsf_status signed_rank(double *d, size_t n, fgsf_stats_wilcoxon_result *
 fgsf_status fgsf_stats_wilcoxon(const double *a, const double *b, size_t n,
                                 fgsf_stats_wilcoxon_result *out) {
     FGSF_REQUIRE(out);
-    fgsf_status status = check_values("a", a, n);
-    if (status == FGSF_OK) status = check_values("b", b, n);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(check_values("a", a, n));
+    FGSF_TRY(check_values("b", b, n));
     double *d = alloc_doubles(n);
     if (!d) return fail_memory();
     fgsf_stats_wilcoxon_result result;
@@ -330,7 +279,7 @@ fgsf_status fgsf_stats_wilcoxon(const double *a, const double *b, size_t n,
     for (size_t i = 0; i < n; i++) {
         if (fabs(a[i] - b[i]) > 1e-9 * largest) d[pairs++] = a[i] - b[i];
     }
-    status = signed_rank(d, pairs, &result);
+    fgsf_status status = signed_rank(d, pairs, &result);
     if (status == FGSF_OK) *out = result;
     free(d);
     return status;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "number.h"
 #include "require.h"
@@ -56,13 +57,17 @@ bool fgsf_text_is_plain(const char *text) {
     return length > 0;
 }
 
-// Replaces what a terminal could take for a command. Messages quote files and arguments.
-static void clean(char *text) {
-    while (*text) {
-        size_t length = fgsf_text_character(text);
-        if (length == 0) *text = '?';
-        text += length + (length == 0);
+void fgsf_text_copy(char *out, size_t size, const char *text) {
+    if (!out || size == 0) return;
+    size_t used = 0;
+    for (size_t length; text && *text; text += length) {
+        bool good = (length = fgsf_text_character(text)) > 0;
+        if (!good) length = 1;
+        if (used + length >= size) break;
+        memcpy(out + used, good ? text : "?", length);
+        used += length;
     }
+    out[used] = '\0';
 }
 
 fgsf_status fgsf_fail(fgsf_status status, const char *format, ...) {
@@ -73,8 +78,7 @@ fgsf_status fgsf_fail(fgsf_status status, const char *format, ...) {
     vsnprintf(message, sizeof message, format ? format : "no message", args);
     va_end(args);
     fgsf_number_end(before);
-    clean(message);
-    snprintf(last_error, sizeof last_error, "%s", message);
+    fgsf_text_copy(last_error, sizeof last_error, message);
     fgsf_failures++;
     return status;
 }

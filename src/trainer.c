@@ -60,8 +60,9 @@ static fgsf_status allocate(fgsf_trainer *t) {
     t->phi_f64 = calloc(d, sizeof(double));
     t->raw = calloc(full, sizeof(double));
     t->raw_next = calloc(full, sizeof(double));
+    t->env_state = calloc(tasks * full, sizeof(double));
     if (!t->tasks || !t->weights || !t->episodes || !t->accounts || !t->s || !t->s_next ||
-        !t->phi || !t->phi_f64 || !t->raw || !t->raw_next) {
+        !t->phi || !t->phi_f64 || !t->raw || !t->raw_next || !t->env_state) {
         return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a trainer of %d tasks", t->spec.num_tasks);
     }
     for (size_t task = 0; task < tasks; task++) t->episodes[task].over = true;
@@ -73,8 +74,7 @@ static fgsf_status allocate(fgsf_trainer *t) {
 
 static fgsf_status create_learner(fgsf_trainer *t) {
     fgsf_learner_params params;
-    fgsf_status status = fgsf_config_learner(&t->cfg, &params);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_config_learner(&t->cfg, &params));
     const fgsf_env_def *def = t->envs[0]->def;
     params.agent.num_tasks = t->spec.num_tasks;
     params.agent.num_heldout = t->spec.num_heldout;
@@ -88,7 +88,7 @@ static fgsf_status create_learner(fgsf_trainer *t) {
     if (def->feature_set) {
         params.agent.xi.members = def->feature_set(t->envs[0], &params.agent.xi.num_members);
     }
-    status = fgsf_learner_create(&params, &t->learner);
+    fgsf_status status = fgsf_learner_create(&params, &t->learner);
     t->agent = status == FGSF_OK ? t->learner->agent : NULL;
     return status;
 }
@@ -106,12 +106,11 @@ static fgsf_status create_parts(fgsf_trainer *t) {
 
 fgsf_status fgsf_trainer_create(const fgsf_config *cfg, fgsf_trainer **out) {
     FGSF_REQUIRE(out);
-    fgsf_status status = fgsf_config_validate(cfg);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_config_validate(cfg));
     fgsf_trainer *t = calloc(1, sizeof *t);
     if (!t) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a trainer");
     t->cfg = *cfg;
-    status = create_parts(t);
+    fgsf_status status = create_parts(t);
     if (status == FGSF_OK) *out = t;
     if (status != FGSF_OK) fgsf_trainer_free(t);
     return status;
@@ -123,8 +122,8 @@ void fgsf_trainer_free(fgsf_trainer *t) {
     for (int task = 0; task < t->spec.num_tasks && t->envs; task++) fgsf_env_free(t->envs[task]);
     fgsf_trainer_free_samples(t);
     fgsf_heldout_free(&t->heldout);
-    void *arrays[] = {t->envs, t->env_rng, t->tasks, t->weights, t->episodes, t->accounts,
-                      t->s,    t->s_next,  t->phi,   t->phi_f64, t->raw,      t->raw_next};
+    void *arrays[] = {t->envs,   t->env_rng, t->tasks,   t->weights, t->episodes, t->accounts, t->s,
+                      t->s_next, t->phi,     t->phi_f64, t->raw,     t->raw_next, t->env_state};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     free(t);
 }
@@ -166,8 +165,7 @@ static fgsf_status enter_task(fgsf_trainer *t, int task) {
 static fgsf_status begin_step(fgsf_trainer *t, fgsf_episode *episode) {
     fgsf_env *env = t->envs[t->task];
     if (episode->over) {
-        fgsf_status status = fgsf_env_reset(env, &t->env_rng[t->task]);
-        if (status != FGSF_OK) return status;
+        FGSF_TRY(fgsf_env_reset(env, &t->env_rng[t->task]));
         *episode = (fgsf_episode){0};
     } else if (!t->cfg.tasks.isolate_state) {
         return FGSF_OK; // go on from whatever state the last step ended in
@@ -259,9 +257,8 @@ fgsf_status fgsf_trainer_log(fgsf_trainer *t, fgsf_log_row *row, bool *due) {
     *due = false;
     if (!t->log_due) return FGSF_OK;
     double residual = NAN, psi_error = NAN;
-    fgsf_status status = fgsf_diagnose_residual(t, &residual);
-    if (status == FGSF_OK && t->cfg.diag.psi_error) status = fgsf_diagnose_psi_error(t, &psi_error);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_diagnose_residual(t, &residual));
+    if (t->cfg.diag.psi_error) FGSF_TRY(fgsf_diagnose_psi_error(t, &psi_error));
     t->log_due = false;
     const fgsf_window *w = &t->window;
     const fgsf_account *account = &t->accounts[t->task];

@@ -46,6 +46,7 @@ struct fgsf_trainer {
     fgsf_env_spec spec;
     fgsf_env **envs;   // one per task, each with its own state
     fgsf_rng *env_rng; // one stream per task
+    double *env_state; // (num_tasks, full_size), while they are saved or loaded
     fgsf_rng task_rng;
     fgsf_task *tasks; // what is known of them, held-out ones included
     double *weights;  // (tasks, num_features): theirs
@@ -88,9 +89,6 @@ fgsf_status fgsf_trainer_check_endless(const fgsf_trainer *trainer, const fgsf_s
 void fgsf_trainer_centre(const fgsf_trainer *trainer, int task, const double *phi, float *out,
                          double *reward);
 
-// Collects transitions of the active task. They depend on the seed and the task alone, so they can be
-// collected again at any time.
-fgsf_status fgsf_heldout_create(fgsf_trainer *trainer);
 void fgsf_heldout_free(fgsf_heldout *heldout);
 
 // Mean |delta|^2 / F over held-out transitions of the active task, which are collected when the last

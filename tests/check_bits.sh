@@ -16,7 +16,8 @@ ALL='net.hidden=24,16 train.batch_size=16 train.steps_per_task=600 train.log_eve
 SMALL='env.num_tasks=3 target.period=50'
 MUJOCO='train.steps_per_task=150 train.log_every=30' # these environments are slower
 MAP='env.map=map'                                    # a small one, with a reward every few steps
-SLIPS='--cells slip0,slip0.1-n5-shared,slip0.1-n5-critic_only,slip0.1-n5-split'
+N5='avg.n=5+env.slip=0.1'
+SLIPS="--cells plain+avg.n=1+env.slip=0,shared+$N5,critic_only+$N5,split+$N5"
 SF="four_rooms --methods sfrql,fg-sfrql $MAP"
 FG="four_rooms --methods fg-sfrql $MAP"
 AVERAGE="four_rooms --methods fg-sfrql-average $MAP"
@@ -159,7 +160,7 @@ while read -r name driver words; do
     [ "$driver" = gradient_ablation ] || sizes="$ALL $SMALL"
     arguments=()
     for word in $sizes $words; do
-        [[ $word != *=* ]] || arguments+=(--set)
+        [[ $word != *=* || $word == *+* ]] || arguments+=(--set) # names of cells have a +
         arguments+=("$word")
     done
     # PATH leads to no gnuplot: figures are not the point.

@@ -109,7 +109,7 @@ for run in curves/four_rooms/*/seed-0; do # a row per 30 steps; the last is what
         fail "$run: $(tail -n 1 "$run/curve.csv") is not $(cat expected)"
     ! grep -q '^0,' expected || fail "$run: an evaluation without reward shows nothing"
 done
-[ "$(ls runs/four_rooms | grep -c '@slip')" = 5 ] || fail "averaging: $(ls runs/four_rooms)"
+[ "$(ls runs/four_rooms | grep -c 'avg.n=')" = 5 ] || fail "averaging: $(ls runs/four_rooms)"
 [ "$(ls runs/four_rooms | grep -c '@[A-J]')" = 9 ] || fail "ablation: $(ls runs/four_rooms)"
 if $have_mujoco; then
     good reacher --out runs --methods dqn,fg-sfrql
@@ -184,7 +184,7 @@ if command -v gnuplot >/dev/null; then
     next=$(sed -n 's/^    experiments.run watch /"$bin\/watch" --plain --steps 1 /p' out)
     grep -q policy.gguf <<<"$next" || fail "no next command: $(cat out)"
     "$export_bin" runs -o all >made 2>log || fail "export: $(cat log)"
-    wanted=(four_rooms_cumulative four_rooms_diagnostics four_rooms_averaging
+    wanted=(four_rooms_cumulative four_rooms_diagnostics four_rooms_avg.n
         overhead overhead_scaling)
     ! $have_mujoco || wanted+=(reacher_trajectories point_maze_medium_trajectories)
     for figure in "${wanted[@]}"; do
@@ -224,7 +224,7 @@ refuse "no_method" four_rooms --out new --methods no_method
 refuse "nothing to run" averaging --out new --methods dqn
 refuse "Z9" gradient_ablation --out new --cells A0,Z9
 refuse "--cells" gradient_ablation --out new --cells ,
-refuse "nope" averaging --out new --cells slip0.1,nope
+refuse "nope" averaging --out new --cells plain,nope
 refuse "nope" gradient_zoo --out new --cells semi,nope
 refuse "cell semi+gradient.kind=full" gradient_zoo --out new --cells semi --grid gradient.kind=full,semi
 refuse "sf.nope" "${one[@]}" --out new --grid sf.nope=1,2

@@ -29,7 +29,7 @@ for folder in figures tables; do
 done
 
 for kind in cumulative diagnostics gpi_share scores success evaluation zero_shot profile \
-    differences averaging ablation rate sf.lr net.norm fg-sfrql_policy_map; do
+    differences ablation avg.n env.slip sf.lr_prior sf.lr net.norm fg-sfrql_policy_map; do
     grep -q "^figure *figures/four_rooms_$kind.png" made || fail "no figure four_rooms_$kind"
 done
 for name in point_maze_umaze_trajectories reacher_trajectories overhead overhead_scaling \
@@ -45,16 +45,17 @@ for script in "out 1"/figures/*.gp; do
         [ -s "${script%.gp}.$ending" ] || fail "${script%.gp}.$ending is missing or empty"
     done
 done
-for row in "sfrql,slip 0.1: final return,0.1,1," "fg-sfrql,slip 0: cumulative reward,0,1,"; do
-    grep -q "^$row" "out 1/figures/four_rooms_averaging.csv" || fail "averaging: no row $row"
+# A cell is a line, the number behind it the x axis, every other setting a panel.
+for row in "sfrql plain,env.slip=0.1; SF: final return,1,1," "fg-sfrql shared,env.slip=0; SF: cumulative reward,20,4,"; do
+    grep -q "^$row" "out 1/figures/four_rooms_avg.n.csv" || fail "avg.n: no row $row"
 done
 grep -q "few seeds" "out 1/figures/reacher_scores.gp" || fail "three seeds are not labelled"
 ! grep -q "few seeds" "out 1/figures/four_rooms_scores.gp" || fail "five seeds are labelled"
 # Cells in the order of their numbers, and a line over them.
-figure="out 1/figures/four_rooms_rate.csv"
+figure="out 1/figures/four_rooms_sf.lr_prior.csv"
 [ "$(grep -o '^sfrql,SF: success,[^,]*' "$figure" | cut -d, -f3 | tr '\n' ' ')" = "1e-4 3e-4 1e-3 3e-3 " ] ||
-    fail "rate: $(cat "$figure")"
-grep -q '^sfrql hard100,SF: success,1e-3,3,' "$figure" || fail "rate: no arm"
+    fail "sf.lr_prior: $(cat "$figure")"
+grep -q '^sfrql hard,SF: success,1e-3,3,' "$figure" || fail "sf.lr_prior: no cell"
 # A grid has a figure per key: a line over numbers, bars over words; the other key's values are panels.
 grep -q '^fg-sfrql,net.norm=rms; SF: success,3e-3,2,' "out 1/figures/four_rooms_sf.lr.csv" ||
     fail "sf.lr: $(cat "out 1/figures/four_rooms_sf.lr.csv")"
@@ -323,7 +324,7 @@ bad "reacher/dqn/seed-1" "env.slip=0.1" settings dqn 1 ""
 rm -rf cells
 mkdir -p cells/reacher/dqn
 cp -r runs/reacher/dqn/seed-0 cells/reacher/dqn
-(cd cells/reacher/dqn/seed-0 && settings dqn 0 slip0.1)
+(cd cells/reacher/dqn/seed-0 && settings dqn 0 env.slip=0.1)
 "$export_bin" cells -o cells-out >/dev/null || fail "cells with other settings are refused"
 
 # A seed that lacks a task which another one has.

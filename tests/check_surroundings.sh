@@ -7,6 +7,7 @@ bin=$FGSF_BUILD/experiments
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+timeout=$(command -v timeout)
 mkdir nothing # on PATH in place of gnuplot: figures are not what this is about
 
 fail() {
@@ -53,6 +54,11 @@ PATH=$work/nothing "$bin/four_rooms" --scale smoke --methods fg-sfrql --out runs
 [ ! -e elsewhere ] || fail "the link in place of the lock is followed"
 rmdir runs/index.html
 rm runs/lock
+mkdir -p runs/export/figures # a pipe among the figures does not block the page
+mkfifo runs/export/figures/zz.png
+PATH=$work/nothing "$timeout" 20 "$bin/four_rooms" --scale smoke --methods fg-sfrql --out runs --quiet \
+    --set train.steps_per_task=60 --set net.hidden=8 --set train.batch_size=8 \
+    --set eval.episodes=1 --set eval.horizon=5 2>log || fail "a pipe among the figures: $? $(cat log)"
 
 # ---- a plugin that sets a locale with a decimal comma: the same bytes ------------------------------
 
@@ -132,7 +138,6 @@ raw "$FGSF_BUILD/notebooks-export/export" "$esc" -o new
 
 drivers=(four_rooms)
 ! "$bin/rollout" --env reacher --random --steps 1 >/dev/null 2>&1 || drivers+=(reacher point_maze)
-timeout=$(command -v timeout)
 for limit in 60000 75000 90000 100000 120000 150000 200000 300000; do # KiB of address space
     for driver in "${drivers[@]}"; do
         code=0
@@ -172,6 +177,20 @@ grep -q '"status": "running"' stop/four_rooms/sfrql/seed-0/run.json ||
     fail "SIGTERM during the evaluation: $(cat stop/four_rooms/sfrql/seed-0/run.json)"
 rm -rf stop
 
+# And while it trains, with eval.every.
+PATH=$work/nothing "$bin/four_rooms" "${long[@]}" --set eval.episodes=100000 --set eval.every=20 \
+    --out every 2>log &
+pid=$!
+until [ -f every/four_rooms/sfrql/seed-0/curve.csv ]; do
+    kill -0 $pid 2>/dev/null || fail "ended before the evaluation: $(cat log)"
+    sleep 0.05
+done
+sleep 0.5
+kill -TERM $pid
+code=0
+wait $pid || code=$?
+[ $code = 130 ] && ! grep -q killed log || fail "SIGTERM during eval.every: $code: $(cat log)"
+
 # Two at once: the checkpoint, and no temporary file.
 start stop
 kill -TERM $pid
@@ -180,7 +199,8 @@ wait $pid || true
 [ -z "$(find stop -name '*.tmp')" ] || fail "two signals leave $(find stop -name '*.tmp')"
 [ -f stop/four_rooms/sfrql/seed-0/state.gguf ] || fail "two signals: no checkpoint"
 touch stop/summary.csv.1.tmp stop/four_rooms/sfrql/seed-0/policy.gguf.1.tmp # of a killed driver
+touch stop/notes.2024.tmp # of somebody else
 start stop --resume
 kill -TERM $pid
 wait $pid || true
-[ -z "$(find stop -name '*.tmp')" ] || fail "leftovers stay: $(find stop -name '*.tmp')"
+[ "$(find stop -name '*.tmp')" = stop/notes.2024.tmp ] || fail "leftovers: $(find stop -name '*.tmp')"

@@ -119,6 +119,10 @@ refuse "--delay '-1'" "$policy" --delay -1
 refuse "--reward 'false'" "$policy" --reward false
 refuse "nowhere" "$policy" --frames nowhere
 refuse "state.gguf" runs/four_rooms/fg-sfrql/seed-0/state.gguf
+printf '_1.\n..G\n' >map.txt # the policy's map, and then another in its place
+train four_rooms --methods sfrql --set env.map=map.txt --set env.num_tasks=1 --out mapped
+printf '_1.2.3\n..G...\n' >map.txt
+refuse "state numbers" mapped/four_rooms/sfrql/seed-0/policy.gguf
 echo "no archive" >text.gguf
 refuse "text.gguf" text.gguf
 head -c 5000 "$policy" >cut.gguf

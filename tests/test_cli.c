@@ -267,6 +267,9 @@ TEST cells_are_chosen_and_crossed(void) {
     ASSERT_STR_EQ("sfrql@A+env.slip=0 sfrql@A+env.slip=0.1 sfrql@B+env.slip=0.1 "
                   "fg-sfrql@B+env.slip=0.1 ",
                   expanded);
+    ASSERT_EQ(
+        0, run_line("--cells A+env.slip=0.1 --grid env.slip=0,0.1 --grid sf.lr=1,2", expand_all));
+    ASSERT_STR_EQ("sfrql@A+env.slip=0.1+sf.lr=1 sfrql@A+env.slip=0.1+sf.lr=2 ", expanded);
     ASSERT_EQ(FGSF_CLI_BAD, run_line("--cells A,C", expand_all));
     ASSERT(strstr(printed[1], "--cells 'C': there is no such cell"));
     used.grid = "env.slip=0,0.1";

@@ -63,8 +63,9 @@ TEST an_existing_link_is_replaced_itself(void) {
 }
 
 TEST leftovers_go_and_files_being_written_stay(void) {
-    static const char *const names[] = {
-        "run.json.123.tmp", "summary.csv.9.tmp", "notes.tmp", "a.b.tmp", ".1.tmp", "link.7.tmp"};
+    static const char *const names[] = {"run.json.123.tmp", "summary.csv.9.tmp",
+                                        "notes.2024.tmp",   "run.json.b.tmp",
+                                        ".1.tmp",           "state.gguf.7.tmp"};
     static const bool stays[] = {false, false, true, true, true, false};
     char name[200];
     for (int i = 0; i < 6; i++) {
@@ -121,6 +122,14 @@ TEST messages_hold_no_control_characters(void) {
         fgsf_fail(FGSF_ERR_INVALID, "%s", cases[i][0]);
         ASSERT_STR_EQ(cases[i][1], fgsf_last_error());
     }
+    // What does not fit is cut between characters.
+    char text[5];
+    fgsf_text_copy(text, sizeof text, "a\xe2\x82\xac\xc3\xa9");
+    ASSERT_STR_EQ("a\xe2\x82\xac", text);
+    fgsf_text_copy(text, sizeof text, "\xc3\xa9z\xc3\xa9");
+    ASSERT_STR_EQ("\xc3\xa9z", text);
+    fgsf_text_copy(text, sizeof text, NULL);
+    ASSERT_STR_EQ("", text);
     PASS();
 }
 

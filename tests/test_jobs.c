@@ -238,7 +238,7 @@ GREATEST_MAIN_DEFS();
 
 TEST a_progress_line_fits_60_columns(void) {
     static const char *const names[] = {"dqn seed 0", "fg-sfrql-random seed 12",
-                                        "fg-sfrql-average@slip0.25-n20-split seed 4095"};
+                                        "fg-sfrql-average@split+avg.n=20+env.slip=0.25 seed 4095"};
     char line[256];
     for (int i = 0; i < 3; i++) {
         fgsf_progress_job job = {.name = names[i], .steps = 60000, .total = 60000};

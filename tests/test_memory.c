@@ -118,12 +118,12 @@ static fgsf_status record(const fgsf_config *cfg) {
 
 static fgsf_status statistics(void) {
     static const double a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {2, 1, 4, 3, 6, 8};
-    fgsf_stats_scores x = {a, 3, 2}, y = {b, 3, 2};
+    fgsf_stats_scores scores = {a, 3, 2};
     fgsf_stats_bootstrap_params params = fgsf_stats_bootstrap_default_params();
     fgsf_stats_interval interval;
     fgsf_stats_wilcoxon_result paired;
     fgsf_rng rng = fgsf_rng_make(1, 0);
-    fgsf_status status = fgsf_stats_improvement(&x, &y, &params, &rng, &interval);
+    fgsf_status status = fgsf_stats_mean_interval(&scores, &params, &rng, &interval);
     return status == FGSF_OK ? fgsf_stats_wilcoxon(a, b, 6, &paired) : status;
 }
 

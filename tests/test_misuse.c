@@ -269,6 +269,14 @@ static fgsf_status use_config(const fgsf_config *p) {
                : fgsf_evaluate(fgsf_trainer_agent(t), p, FGSF_EVAL_LEARNED, 0.0, &rows);
 }
 
+// Rows that are not there must not be written to.
+static fgsf_status use_eval_rows(const fgsf_eval_rows *p) {
+    fgsf_eval_rows rows = *p;
+    fgsf_status status = fgsf_evaluate(agent, &config, FGSF_EVAL_LEARNED, 0.0, &rows);
+    if (status == FGSF_OK) free(rows.rows);
+    return status;
+}
+
 static fgsf_status use_scores(const fgsf_stats_scores *p,
                               const fgsf_stats_bootstrap_params *params) {
     fgsf_stats_interval interval;
@@ -313,6 +321,7 @@ static fgsf_network_def network_def;
 #define USE_run_progress(p) use_run(&other_run, p)
 #define USE_stats_scores(p) use_scores(p, &bootstrap)
 #define USE_stats_bootstrap_params(p) use_scores(GOOD_stats_scores, p)
+#define USE_eval_rows use_eval_rows
 #define USE_config use_config
 #define USE_env_def fgsf_env_register
 #define USE_network_def fgsf_network_register

@@ -1,11 +1,11 @@
 // Reward models against the same mathematics written out by hand in double precision.
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fgsf/device.h"
 #include "fgsf/learner.h"
 #include "fgsf/reward.h"
+#include "learning.h"
 #include "support_assert.h"
 
 #define D 3
@@ -51,6 +51,32 @@ static double dot(const double *w, const float *phi) {
     return w[0] * phi[0] + w[1] * phi[1] + w[2] * phi[2];
 }
 
+// A walk whose file is an array of doubles.
+typedef struct array_walk {
+    fgsf_walk walk;
+    double *values;
+    size_t count;
+} array_walk;
+
+static void walk_array(fgsf_walk *w, const char *name, fgsf_number type, void *data, size_t count) {
+    array_walk *a = (array_walk *)w;
+    if (strcmp(name, "task.0.reward") != 0 || type != FGSF_F64) w->status = FGSF_ERR_FORMAT;
+    a->count = count;
+    if (count == 0) return;
+    memcpy(w->loading ? data : a->values, w->loading ? a->values : data, count * sizeof(double));
+}
+
+// Saves a model's state to `values`, or loads it from there; returns how many numbers that is.
+static size_t walk_state(fgsf_reward *reward, bool loading, double *values) {
+    array_walk a = {.walk = {.loading = loading, .array = walk_array}, .values = values};
+    fgsf_reward_walk(reward, &a.walk, "task.0.reward");
+    return a.walk.status == FGSF_OK ? a.count : SIZE_MAX;
+}
+
+static size_t save(fgsf_reward *reward, double *values) {
+    return walk_state(reward, false, values);
+}
+
 // ---- known --------------------------------------------------------------------------------------
 
 TEST known_linear_rewards_score_psi_and_xi(void) {
@@ -66,9 +92,7 @@ TEST known_linear_rewards_score_psi_and_xi(void) {
     ASSERT_EQ(FGSF_OK, fgsf_reward_update(reward, phi, 100.0)); // nothing to learn
     ASSERT_EQ(2.5, fgsf_reward_predict(reward, phi));
     ASSERT_EQ(0.0, fgsf_reward_error(reward));
-    ASSERT_EQ(0u, fgsf_reward_state_size(reward));
-    fgsf_reward_get_state(reward, NULL);
-    fgsf_reward_set_state(reward, NULL);
+    ASSERT_EQ(0u, save(reward, NULL));
     fgsf_reward_free(reward);
     fgsf_reward_free(NULL);
     PASS();
@@ -131,7 +155,7 @@ static enum greatest_test_res follow_lms(enum fgsf_reward_model model, double al
     fgsf_reward *reward = make(model, 0, 5);
     ASSERT(reward);
     double w[D], state[D];
-    fgsf_reward_get_state(reward, w);
+    ASSERT_EQ((size_t)D, save(reward, w));
     for (int k = 0; k < D; k++) ASSERT(fabs(w[k]) <= 0.01 && w[k] != 0.0);
     fgsf_rng rng = fgsf_rng_make(6, FGSF_STREAM_ENV);
     for (int t = 0; t < 200; t++) {
@@ -143,7 +167,7 @@ static enum greatest_test_res follow_lms(enum fgsf_reward_model model, double al
         double error = r - dot(w, phi);
         for (int k = 0; k < D; k++) w[k] += step * error * phi[k];
         ASSERT_EQ(FGSF_OK, fgsf_reward_update(reward, phi, r));
-        fgsf_reward_get_state(reward, state);
+        save(reward, state);
         for (int k = 0; k < D; k++) ASSERT_IN_RANGE(w[k], state[k], 1e-12);
         ASSERT_IN_RANGE(dot(w, phi), fgsf_reward_predict(reward, phi), 1e-12);
     }
@@ -230,8 +254,7 @@ TEST rls_equals_weighted_ridge(void) {
         scaled_r[t] = weight * r[t];
     }
     ASSERT_EQ(FGSF_OK, fgsf_reward_ridge(scaled[0], scaled_r, N, D, 1e-7, w, NULL));
-    ASSERT_EQ((size_t)(D + D * D), fgsf_reward_state_size(reward));
-    fgsf_reward_get_state(reward, state);
+    ASSERT_EQ((size_t)(D + D * D), save(reward, state));
     for (int k = 0; k < D; k++) ASSERT_IN_RANGE(w[k], state[k], 1e-5);
     fgsf_reward_free(reward);
     params.forgetting = 1.0;
@@ -248,7 +271,7 @@ TEST rls_forgets_no_more_than_it_knew(void) {
         ASSERT_EQ(FGSF_OK, fgsf_reward_update(reward, t % 2 ? same : zero, t % 2 ? 1.0 : 0.0));
     }
     double state[D + D * D];
-    fgsf_reward_get_state(reward, state);
+    save(reward, state);
     for (int i = 0; i < D + D * D; i++) ASSERT(fabs(state[i]) < 1e7);
     ASSERT_EQ(FGSF_OK, fgsf_reward_update(reward, third, 2.0)); // and it still learns at once
     ASSERT_IN_RANGE(2.0, fgsf_reward_predict(reward, third), 1e-4);
@@ -305,9 +328,8 @@ TEST mlp_takes_the_steps_written(void) {
     params.mlp_lr = 1e-3;
     fgsf_reward *reward = make(FGSF_REWARD_MLP, 1, 7);
     ASSERT(reward);
-    ASSERT_EQ((size_t)(3 * FLAT + 1), fgsf_reward_state_size(reward));
     double state[3 * FLAT + 1], theta[FLAT], m[FLAT] = {0}, v[FLAT] = {0};
-    fgsf_reward_get_state(reward, state);
+    ASSERT_EQ((size_t)(3 * FLAT + 1), save(reward, state));
     memcpy(theta, state, sizeof theta);
     fgsf_rng rng = fgsf_rng_make(9, FGSF_STREAM_ENV);
     for (int t = 1; t <= 30; t++) {
@@ -318,7 +340,7 @@ TEST mlp_takes_the_steps_written(void) {
         double f = reference_step(theta, m, v, t, phi, r, 1e-3);
         ASSERT_IN_RANGE(f, before, 1e-5);
         ASSERT_EQ(FGSF_OK, fgsf_reward_update(reward, phi, r));
-        fgsf_reward_get_state(reward, state);
+        save(reward, state);
         for (int i = 0; i < FLAT; i++) ASSERT_IN_RANGE(theta[i], state[i], 1e-5);
         ASSERT_EQ((double)t, state[3 * FLAT]);
     }
@@ -386,8 +408,7 @@ TEST restored_models_go_on_bit_for_bit(void) {
         fgsf_reward *a = make((enum fgsf_reward_model)model, 0, 20);
         fgsf_reward *b = make((enum fgsf_reward_model)model, 0, 21);
         ASSERT(a && b);
-        size_t size = fgsf_reward_state_size(a);
-        double *state = malloc((2 * size + 1) * sizeof *state), *other = state + size;
+        double state[512] = {0}, other[512] = {0};
         fgsf_rng rng = fgsf_rng_make(22, FGSF_STREAM_ENV);
         for (int t = 0; t < 60; t++) {
             float phi[D];
@@ -396,16 +417,14 @@ TEST restored_models_go_on_bit_for_bit(void) {
             ASSERT_EQ(FGSF_OK, fgsf_reward_update(a, phi, r));
             if (t >= 30) ASSERT_EQ(FGSF_OK, fgsf_reward_update(b, phi, r));
             if (t == 29) {
-                fgsf_reward_get_state(a, state);
-                fgsf_reward_set_state(b, state);
+                ASSERT(save(a, state) <= 512);
+                walk_state(b, true, state);
             }
         }
-        fgsf_reward_get_state(a, state);
-        fgsf_reward_get_state(b, other);
-        ASSERT_EQ(0, memcmp(state, other, size * sizeof *state));
+        ASSERT_EQ(save(a, state), save(b, other));
+        ASSERT_MEM_EQ(state, other, sizeof state);
         const float phi[D] = {0.3f, -0.7f, 0.1f};
         ASSERT_EQ(fgsf_reward_predict(a, phi), fgsf_reward_predict(b, phi));
-        free(state);
         fgsf_reward_free(a);
         fgsf_reward_free(b);
     }

@@ -118,8 +118,8 @@ fgsf_status fgsf_parts_optimize(fgsf_parts *p) {
 }
 
 fgsf_status fgsf_parts_update(fgsf_parts *p) {
-    fgsf_status status = fgsf_parts_gradient(p);
-    return status == FGSF_OK ? fgsf_parts_optimize(p) : status;
+    FGSF_TRY(fgsf_parts_gradient(p));
+    return fgsf_parts_optimize(p);
 }
 
 fgsf_status fgsf_parts_evaluate(fgsf_parts *p) {

@@ -171,11 +171,16 @@ static bool add_cells(plan *p) {
     return true;
 }
 
-// Whether --cells names this variant: by its whole name or by its cell alone.
+// Whether --cells names this variant: by its whole name, or by what stands before one of its '+'.
 static bool chosen(const char *list, const fgsf_variant *v) {
-    char cell[FGSF_RUN_NAME];
-    snprintf(cell, sizeof cell, "%.*s", (int)strcspn(v->cell, "+"), v->cell);
-    return listed(list, v->cell) || listed(list, cell);
+    char name[FGSF_RUN_NAME];
+    snprintf(name, sizeof name, "%s", v->cell);
+    while (!listed(list, name)) {
+        char *plus = strrchr(name, '+');
+        if (!plus) return false;
+        *plus = '\0';
+    }
+    return true;
 }
 
 // Keeps the variants that --cells names; a name without a cell is refused.

@@ -292,14 +292,14 @@ static fgsf_status read_problem(const cJSON *root, oracle_problem *p) {
 
 fgsf_status oracle_problem_parse(const char *text, size_t length, oracle_problem **out) {
     cJSON *root = NULL;
-    fgsf_status status = json_parse_text(text, length, &root);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(json_parse_text(text, length, &root));
     oracle_problem *p = calloc(1, sizeof *p);
     if (p) {
         p->bellman = fgsf_bellman_default_params(&(fgsf_network_shape){0});
         p->optimizer = fgsf_optimizer_default_params();
     }
-    status = p ? read_problem(root, p) : fgsf_fail(FGSF_ERR_MEMORY, "no memory for the problem");
+    fgsf_status status =
+        p ? read_problem(root, p) : fgsf_fail(FGSF_ERR_MEMORY, "no memory for the problem");
     cJSON_Delete(root);
     if (status == FGSF_OK) *out = p;
     if (status != FGSF_OK) oracle_problem_free(p);

@@ -78,12 +78,15 @@ static void print_number(FILE *f, double x) {
 
 // ---- What a run directory holds ------------------------------------------------------------------
 
-static FILE *open_file(const fgsf_page *p, const page_run *r, const char *name, struct stat *info) {
+// Opens a file of a folder in OUT. A pipe in its place does not block.
+static FILE *open_file(const fgsf_page *p, const char *folder, const char *name,
+                       struct stat *info) {
     char path[1024];
-    snprintf(path, sizeof path, "%s/%s", r->directory, name);
-    if (fstatat(p->out, path, info, 0) != 0 || !S_ISREG(info->st_mode)) return NULL;
-    int fd = openat(p->out, path, O_RDONLY | O_CLOEXEC);
-    return fd < 0 ? NULL : fdopen(fd, "r");
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    int fd = openat(p->out, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *file = fd >= 0 && fstat(fd, info) == 0 && S_ISREG(info->st_mode) ? fdopen(fd, "r") : NULL;
+    if (fd >= 0 && !file) close(fd);
+    return file;
 }
 
 // Runs of one family, which differ only in the seed, share their configuration: one carries it.
@@ -103,7 +106,7 @@ static void read_json(const fgsf_page *p, page_run *r) {
         memcmp(&info.st_mtim, &r->json_time, sizeof r->json_time) == 0) {
         return;
     }
-    FILE *f = open_file(p, r, "run.json", &info);
+    FILE *f = open_file(p, r->directory, "run.json", &info);
     char *text = f ? calloc((size_t)info.st_size + 1, 1) : NULL;
     if (text && fread(text, 1, (size_t)info.st_size, f) > 0) {
         char *rest = has_config(p, r) ? strstr(text, ",\n\"fgsf_version\"") : NULL;
@@ -137,7 +140,7 @@ static void add_point(const fgsf_page *p, page_run *r, const point *row) {
 // that was resumed: it is read again.
 static void read_train(const fgsf_page *p, page_run *r) {
     struct stat info;
-    FILE *f = open_file(p, r, "train.csv", &info);
+    FILE *f = open_file(p, r->directory, "train.csv", &info);
     char line[512];
     if (f && info.st_size < r->read) {
         r->read = r->rows = r->count = r->task = 0;
@@ -170,7 +173,7 @@ static void print_scores(FILE *out, const fgsf_page *p, const page_run *r) {
     double sums[2][3] = {{0}}, epsilon, value;
     int success;
     char line[512], task[16], model[16];
-    FILE *f = open_file(p, r, "eval.csv", &info);
+    FILE *f = open_file(p, r->directory, "eval.csv", &info);
     while (f && fgets(line, sizeof line, f)) {
         if (sscanf(line, "%15[^,],%*[^,],%15[^,],%lf,%lf,%*[^,],%d", task, model, &epsilon, &value,
                    &success) != 5 ||
@@ -268,13 +271,11 @@ static int is_png(const struct dirent *e) {
 
 static void print_figures(FILE *f, const fgsf_page *p) {
     struct dirent **found;
-    char path[512];
+    struct stat info;
     const char *separator = "";
     int n = scandirat(p->out, "export/figures", &found, is_png, alphasort);
     for (int i = 0; i < n; i++) {
-        snprintf(path, sizeof path, "export/figures/%s", found[i]->d_name);
-        int fd = openat(p->out, path, O_RDONLY | O_CLOEXEC);
-        FILE *figure = fd < 0 ? NULL : fdopen(fd, "r");
+        FILE *figure = open_file(p, "export/figures", found[i]->d_name, &info);
         if (figure) {
             fprintf(f, "%s{\"name\":", separator);
             print_string(f, found[i]->d_name);

@@ -90,7 +90,7 @@ static void show_row(session *s, const fgsf_log_row *row) {
 
 // Greedy episodes of the active task while it is being learned: means over eval.episodes.
 static fgsf_status write_curve(session *s, const fgsf_progress *p) {
-    fgsf_eval_rows rows = {0}; // short, and a row that a signal left out would never be written
+    fgsf_eval_rows rows = {.stop = &fgsf_stop};
     double sum[4] = {0};
     fgsf_status status = fgsf_evaluate_task(fgsf_trainer_agent(s->trainer), s->cfg, p->task, &rows);
     for (int i = 0; i < rows.count; i++) {
@@ -187,15 +187,18 @@ static fgsf_status finish(session *s) {
 // data and count as finished. A run that could not be opened or continued stays as it is.
 static int give_up(session *s, fgsf_status status) {
     char message[sizeof s->shown->message - 16];
-    snprintf(message, sizeof message, "%s", fgsf_last_error());
-    snprintf(s->shown->message, sizeof s->shown->message, "%s%.480s",
+    fgsf_text_copy(message, sizeof message, fgsf_last_error());
+    snprintf(s->shown->message, sizeof s->shown->message, "%s%s",
              status == FGSF_DIVERGED ? "diverged: " : "", message);
     if (s->train) {
         fgsf_run_progress progress = progress_of(s);
         fgsf_csv_sync(s->train);
         if (s->curve) fgsf_csv_sync(s->curve);
-        fgsf_run_finish(s->run, status == FGSF_DIVERGED ? FGSF_RUN_DIVERGED : FGSF_RUN_FAILED,
-                        &progress, message);
+        fgsf_run_status end = status == FGSF_DIVERGED ? FGSF_RUN_DIVERGED : FGSF_RUN_FAILED;
+        if (fgsf_run_finish(s->run, end, &progress, message) != FGSF_OK) {
+            fgsf_text_copy(s->shown->message, sizeof s->shown->message, fgsf_last_error());
+            return 1;
+        }
     }
     return status == FGSF_DIVERGED ? 0 : 1;
 }
@@ -229,7 +232,7 @@ int fgsf_run_one(const fgsf_run_id *id, const fgsf_config *cfg, bool resume,
         shown->total = fgsf_trainer_progress(s.trainer).total_steps;
         status = train(&s, &stopped);
         if (status == FGSF_OK && !stopped) status = finish(&s);
-        stopped = stopped || status == FGSF_STOPPED; // the checkpoint has all of the training
+        stopped = stopped || status == FGSF_STOPPED; // and goes on from the last checkpoint
     }
     if (status != FGSF_OK && status != FGSF_STOPPED) {
         code = give_up(&s, status);

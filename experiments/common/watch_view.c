@@ -98,9 +98,8 @@ static fgsf_status plan_maze(const fgsf_config *cfg, fgsf_watch_view *v) {
     maze *m = calloc(1, sizeof *m);
     v->model = m;
     if (!m) return fgsf_fail(FGSF_ERR_MEMORY, "no memory for a maze");
-    fgsf_status status = fgsf_point_maze_plan_make(
-        (const fgsf_point_maze_params *)cfg->env_params.bytes, (int)cfg->env.num_tasks, &m->plan);
-    if (status != FGSF_OK) return status;
+    FGSF_TRY(fgsf_point_maze_plan_make((const fgsf_point_maze_params *)cfg->env_params.bytes,
+                                       (int)cfg->env.num_tasks, &m->plan));
     m->wide = m->plan.grid.rows <= 6 ? 6 : 4; // a large maze fits a terminal too
     m->high = m->wide / 2;
     v->rows = m->plan.grid.rows * m->high;

@@ -45,6 +45,11 @@ typedef struct fgsf_eval_rows {
     const volatile sig_atomic_t *stop;
 } fgsf_eval_rows;
 
+// Makes the environment of a configuration for an agent to act in. It is refused where it is not like the
+// one that the agent was made for: a map file may have changed since.
+FGSF_API fgsf_status fgsf_evaluate_env(const fgsf_agent *agent, const fgsf_config *cfg,
+                                       fgsf_env **out);
+
 // Appends eval.episodes rows for every trained task of the configuration's environment.
 FGSF_API fgsf_status fgsf_evaluate(fgsf_agent *agent, const fgsf_config *cfg,
                                    enum fgsf_eval_reward reward, double epsilon,

@@ -74,12 +74,6 @@ FGSF_API fgsf_status fgsf_reward_rho(fgsf_reward *reward, const fgsf_feature_set
 // Returns |w - w_true| / |w_true| where the true reward is linear and so is the model, else NaN.
 FGSF_API double fgsf_reward_error(const fgsf_reward *reward);
 
-// The whole state, for checkpoints, as one array of doubles, which hold floats and step counts
-// exactly. `values` is read or written in full.
-FGSF_API size_t fgsf_reward_state_size(const fgsf_reward *reward);
-FGSF_API void fgsf_reward_get_state(fgsf_reward *reward, double *values);
-FGSF_API void fgsf_reward_set_state(fgsf_reward *reward, const double *values);
-
 // Fits w by ridge regression on n stored (phi, r): w = (Phi'Phi + lambda I)^-1 Phi'r. Stores the
 // root mean squared error of the fit, if wanted. A matrix that is singular is an error.
 FGSF_API fgsf_status fgsf_reward_ridge(const float *phi, const double *r, int n, int num_features,

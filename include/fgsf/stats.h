@@ -79,13 +79,6 @@ FGSF_API fgsf_status fgsf_stats_iqm_interval(const fgsf_stats_scores *scores,
                                              const fgsf_stats_bootstrap_params *params,
                                              fgsf_rng *rng, fgsf_stats_interval *out);
 
-// Computes the probability that a run of a beats a run of b on the same task, ties counting one
-// half, averaged over tasks; the interval resamples the seeds of a and of b independently. The
-// tasks must be the same; the numbers of seeds may differ.
-FGSF_API fgsf_status fgsf_stats_improvement(const fgsf_stats_scores *a, const fgsf_stats_scores *b,
-                                            const fgsf_stats_bootstrap_params *params,
-                                            fgsf_rng *rng, fgsf_stats_interval *out);
-
 // Computes the performance profile: out[i] is the fraction of runs (seeds x tasks) that score above
 // tau[i], with its pointwise interval, for i in [0, n).
 FGSF_API fgsf_status fgsf_stats_profile(const fgsf_stats_scores *scores, const double *tau,

@@ -17,6 +17,8 @@
 #ifndef FGSF_STATUS_H
 #define FGSF_STATUS_H
 
+#include <stddef.h>
+
 #include "fgsf/export.h"
 
 FGSF_BEGIN_DECLS
@@ -42,6 +44,10 @@ FGSF_API const char *fgsf_last_error(void);
 // Records a message for fgsf_last_error and returns `status`, so that code (a user's environment,
 // too) can write `return fgsf_fail(FGSF_ERR_INVALID, "env.slip: %g is not in [0,1]", slip);`.
 FGSF_API fgsf_status fgsf_fail(fgsf_status status, const char *format, ...) FGSF_PRINTF(2, 3);
+
+// Copies a text as messages are: control characters and what is not UTF-8 become '?', and what does not
+// fit `size` bytes is cut between two characters. NULL is "".
+FGSF_API void fgsf_text_copy(char *out, size_t size, const char *text);
 
 // Makes a call and, where it fails, returns its status from the function that this stands in.
 #define FGSF_TRY(call)                                                                             \

@@ -108,13 +108,13 @@ def make_studies(out):
                 for estimator, gain in (("shared", 1 - slip * 3 / n), ("split", 0.9)):
                     if (estimator, n) != ("split", 1):
                         make_run(out, "four_rooms", "fg-sfrql", seed, 0.9 * gain,
-                                 cell=f"slip{slip}-n{n}-{estimator}", **room)
+                                 cell=f"{estimator}+avg.n={n}+env.slip={slip}", **room)
             for method in ("sfrql", "fg-sfrql"):
-                make_run(out, "four_rooms", method, seed, 0.8, cell=f"slip{slip}", **room)
+                make_run(out, "four_rooms", method, seed, 0.8, cell=f"plain+avg.n=1+env.slip={slip}", **room)
     for seed in range(2):
         for rate, skill in (("3e-3", 0.3), ("1e-4", 0.2), ("1e-3", 0.6), ("3e-4", 0.4)):
-            for cell in ("rate", "hard100-rate"):
-                make_run(out, "four_rooms", "sfrql", seed, skill, cell=cell + rate, **room)
+            for cell in ("", "hard+"):
+                make_run(out, "four_rooms", "sfrql", seed, skill, cell=f"{cell}sf.lr_prior={rate}", **room)
     for seed in range(2):  # a grid of a number and a word
         for lr, skill in (("3e-3", 0.3), ("1e-3", 0.6)):
             for norm in ("none", "rms"):

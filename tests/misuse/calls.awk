@@ -35,7 +35,7 @@ BEGIN {
     n = split("fgsf_archive_get_int.name \"int\" fgsf_archive_get_real.name \"real\" fgsf_archive_get_text.name \"text\" " \
               "fgsf_archive_get.name \"array\" fgsf_archive_count.name \"array\" fgsf_replay_load.prefix \"replay\" " \
               "fgsf_bellman_run.other NULL fgsf_config_load.path CONFIG_TEXT fgsf_config_parse.text \"{}\" " \
-              "fgsf_device_open.name \"cpu\" fgsf_env_set_state.values state fgsf_env_set_state.n STATE_SIZE " \
+              "fgsf_csv_open.name \"x.csv\" fgsf_device_open.name \"cpu\" fgsf_env_set_state.values state fgsf_env_set_state.n STATE_SIZE " \
               "fgsf_evaluate_fit.reward NULL fgsf_run_read.directory RUN_TEXT fgsf_run_verify.directory RUN_TEXT " \
               "fgsf_run_summarize.out RUNS_TEXT fgsf_csv_open.last_step -1 fgsf_stats_auc.x rising", list, " ")
     # Those whose objects must fit each other.

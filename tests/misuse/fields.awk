@@ -5,14 +5,14 @@
 BEGIN {
     n = split("network_shape agent_params bellman_params batch feature_set_params learner_params experience " \
               "optimizer_params stretch transition replay_params reward_params run_id run_progress " \
-              "stats_scores stats_bootstrap_params config env_def network_def key", list, " ")
+              "stats_scores stats_bootstrap_params eval_rows config env_def network_def key", list, " ")
     for (i = 1; i <= n; i++) wanted["fgsf_" list[i]] = 1
     # A NaN or a NULL here is well: the header says so, or the fixture has no use for the field.
     n = split("batch.weight batch.present batch.state batch.next network_shape.def agent_params.tasks learner_params.avg.context " \
               "agent_params.xi.members feature_set_params.members run_id.cell env_def.summary env_def.decode " \
               "env_def.task_reward env_def.feature_set env_def.position network_def.summary " \
               "learner_params.avg.draw learner_params.avg.key learner_params.avg.grid_pitch replay_params.grid_pitch " \
-              "optimizer_params.rm_k0 optimizer_params.rm_power config.env_params.align key.choices", list, " ")
+              "eval_rows.rows eval_rows.stop optimizer_params.rm_k0 optimizer_params.rm_power config.env_params.align key.choices", list, " ")
     for (i = 1; i <= n; i++) optional["fgsf_" list[i]] = 1
     # Counts of what the caller's own array holds, and memory that is only reserved.
     n = split("stats_scores.seeds stats_scores.tasks env_def.num_keys env_def.num_settings batch.states batch.nexts " \

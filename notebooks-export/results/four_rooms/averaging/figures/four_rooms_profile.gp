@@ -15,12 +15,14 @@ SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 PANEL_WORD = ''
 array PANEL[2] = ['trained tasks', 'held-out tasks']
-array SERIES[8] = ['sfrql@slip0.1', 'fg-sfrql@slip0.1', 'fg-sfrql-seq-average@slip0.1-n5-critic_only', 'fg-sfrql-seq-average@slip0.1-n5-shared', 'fg-sfrql-seq-average@slip0.1-n5-split', 'fg-sfrql-seq-average@slip0.1-n20-critic_only', 'fg-sfrql-seq-average@slip0.1-n20-shared', 'fg-sfrql-seq-average@slip0.1-n20-split']
-array COLOUR[8] = ['#56B4E9', '#0072B2', '#000000', '#000000', '#000000', '#000000', '#000000', '#000000']
-array DASH[8] = [2, 1, 5, 5, 5, 5, 5, 5]
-TITLE = 'four_rooms (averaging): performance profile, n = 3 to 5 seeds [smoke]'
+array SERIES[8] = ['sfrql; plain; avg.n=1', 'fg-sfrql; plain; avg.n=1', 'fg-sfrql-seq-average; critic_only; avg.n=5', 'fg-sfrql-seq-average; critic_only; avg.n=20', 'fg-sfrql-seq-average; shared; avg.n=5', 'fg-sfrql-seq-average; shared; avg.n=20', 'fg-sfrql-seq-average; split; avg.n=5', 'fg-sfrql-seq-average; split; avg.n=20']
+array COLOUR[8] = ['#56B4E9', '#0072B2', '#D55E00', '#D55E00', '#000000', '#000000', '#CC79A7', '#CC79A7']
+array DASH[8] = [2, 1, 2, 2, 5, 5, 4, 4]
+array POINT[8] = [6, 7, 4, 8, 10, 12, 12, 14]
+EXTRA = 54
+TITLE = 'four_rooms (averaging): performance profile, n = 3 to 5 seeds [few seeds]'
 WIDTH = 1040
-HEIGHT = 450
+HEIGHT = 504
 # A column's value in the rows of one series and panel; undefined, so not drawn, in all others.
 is(column_name, value) = strcol(column_name) eq value
 in(s, p) = is(SERIES_COLUMN, s) && is(PANEL_COLUMN, p)
@@ -50,11 +52,14 @@ set border 3 lc rgb '#444444'
 set grid lc rgb '#E6E6E6' lt 1 lw 1
 set style fill solid 1 noborder
 unset key
-# Curves with bands, one panel each. MARK is the type of point at every value (-1: none); with
-# PAPER = 1 the column paper holds values to mark.
+# Curves with bands, one panel each. With MARK > 0 every value is a point; else a few points along each
+# curve tell it from the others in grey. With PAPER = 1 the column paper holds values to mark.
 LEFT = 90; GAP = 90; FOOT = 105
+# Rows of one curve, of which every sixth or so gets a point.
+stats DATA using (in(SERIES[1], PANEL[1]) ? 1 : NaN) nooutput
+EVERY = MARK > 0 || STATS_records < 12 ? 1 : int(STATS_records / 6)
 set multiplot layout ROWS,COLS title TITLE \
-    margins 1.0*LEFT/WIDTH, 1-25.0/WIDTH, 1.0*FOOT/HEIGHT, 1-62.0/HEIGHT \
+    margins 1.0*LEFT/WIDTH, 1-25.0/WIDTH, (FOOT + EXTRA + 0.0)/HEIGHT, 1-62.0/HEIGHT \
     spacing 1.0*GAP/WIDTH, 78.0/HEIGHT
 if (LOGX) { set logscale x; set format x '%g' }
 if (LOGY) { set logscale y; set format y '%g' }
@@ -67,7 +72,7 @@ do for [p=1:|PANEL|] {
              with filledcurves fc rgb COLOUR[i] fs transparent solid 0.18 noborder, \
          for [i=1:|SERIES|] DATA using (get(SERIES[i], PANEL[p], XCOLUMN)/XSCALE)\
              :(get(SERIES[i], PANEL[p], 'mean')) \
-             with linespoints lw 2 dt DASH[i] pt MARK ps 0.8 lc rgb COLOUR[i], \
+             with linespoints lw 2 dt DASH[i] pt POINT[i] ps 0.9 pi EVERY lc rgb COLOUR[i], \
          for [k=1:PAPER] DATA using (is(PANEL_COLUMN, PANEL[p]) ? column(XCOLUMN)/XSCALE : NaN)\
              :(column('paper')):(rgb(strcol(SERIES_COLUMN))) \
              with points pt 8 ps 1.2 lw 1.6 lc rgb variable
@@ -79,11 +84,11 @@ unset border
 set lmargin at screen 0.02
 set rmargin at screen 0.98
 set bmargin at screen 0
-set tmargin at screen 50.0/HEIGHT
+set tmargin at screen (50.0 + EXTRA)/HEIGHT
 set xrange [0:1]
 set yrange [0:1]
 set key inside center center horizontal Left reverse samplen 4 width 2
-plot NaN notitle, for [i=1:|SERIES|] keyentry with lines lw 2 dt DASH[i] lc rgb COLOUR[i] title SERIES[i], \
+plot NaN notitle, for [i=1:|SERIES|] keyentry with linespoints lw 2 dt DASH[i] pt POINT[i] ps 0.9 lc rgb COLOUR[i] title SERIES[i], \
     for [k=1:PAPER] keyentry with points pt 8 ps 1.2 lw 1.6 lc rgb 'black' \
         title 'paper, end of task'
 unset multiplot

@@ -2,7 +2,7 @@
 NAME = 'four_rooms_scores'
 DATA = 'four_rooms_scores.csv'
 array XLABELS[5] = ['mean over tasks', 'mean over tasks', 'mean over tasks', 'mean over tasks', 'mean over tasks']
-LEFT = 351.8
+LEFT = 344.6
 ZERO = 0
 ROWS = 2
 COLS = 3
@@ -10,11 +10,13 @@ SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 PANEL_WORD = ''
 array PANEL[5] = ['cumulative reward', 'success', 'steps to the goal', 'final return', 'zero-shot return']
-array SERIES[8] = ['sfrql@slip0.1', 'fg-sfrql@slip0.1', 'fg-sfrql-seq-average@slip0.1-n5-critic_only', 'fg-sfrql-seq-average@slip0.1-n5-shared', 'fg-sfrql-seq-average@slip0.1-n5-split', 'fg-sfrql-seq-average@slip0.1-n20-critic_only', 'fg-sfrql-seq-average@slip0.1-n20-shared', 'fg-sfrql-seq-average@slip0.1-n20-split']
-array COLOUR[8] = ['#56B4E9', '#0072B2', '#000000', '#000000', '#000000', '#000000', '#000000', '#000000']
-array DASH[8] = [2, 1, 5, 5, 5, 5, 5, 5]
-TITLE = 'four_rooms (averaging): scores, mean over seeds and 95 % interval, n = 3 to 5 seeds [smoke]'
-WIDTH = 1381
+array SERIES[8] = ['sfrql; plain; avg.n=1', 'fg-sfrql; plain; avg.n=1', 'fg-sfrql-seq-average; critic_only; avg.n=5', 'fg-sfrql-seq-average; critic_only; avg.n=20', 'fg-sfrql-seq-average; shared; avg.n=5', 'fg-sfrql-seq-average; shared; avg.n=20', 'fg-sfrql-seq-average; split; avg.n=5', 'fg-sfrql-seq-average; split; avg.n=20']
+array COLOUR[8] = ['#56B4E9', '#0072B2', '#D55E00', '#D55E00', '#000000', '#000000', '#CC79A7', '#CC79A7']
+array DASH[8] = [2, 1, 2, 2, 5, 5, 4, 4]
+array POINT[8] = [6, 7, 4, 8, 10, 12, 12, 14]
+EXTRA = 0
+TITLE = 'four_rooms (averaging): scores, mean over seeds and 95 % interval, n = 3 to 5 seeds [few seeds]'
+WIDTH = 1374
 HEIGHT = 706
 # A column's value in the rows of one series and panel; undefined, so not drawn, in all others.
 is(column_name, value) = strcol(column_name) eq value
@@ -54,7 +56,7 @@ do for [p=1:|PANEL|] {
     TOP[p] = STATS_max
 }
 set multiplot layout ROWS,COLS title TITLE \
-    margins 1.0*LEFT/WIDTH, 1-25.0/WIDTH, 1.0*FOOT/HEIGHT, 1-62.0/HEIGHT \
+    margins 1.0*LEFT/WIDTH, 1-25.0/WIDTH, (FOOT + EXTRA + 0.0)/HEIGHT, 1-62.0/HEIGHT \
     spacing 1.0*GAP/WIDTH, 78.0/HEIGHT
 set yrange [0.4:|SERIES| + 0.6]
 do for [p=1:|PANEL|] {
@@ -75,7 +77,7 @@ do for [p=1:|PANEL|] {
     plot for [i=1:|SERIES|] DATA using \
              (get(SERIES[i], PANEL[p], 'mean')):(|SERIES| + 1 - i)\
              :(get(SERIES[i], PANEL[p], 'low')):(get(SERIES[i], PANEL[p], 'high')) \
-             with xerrorbars pt (DASH[i] == 1 ? 7 : 6) ps 1.1 lw 2.2 lc rgb COLOUR[i]
+             with xerrorbars pt POINT[i] ps 1.2 lw 2.2 lc rgb COLOUR[i]
 }
 unset multiplot
 unset output

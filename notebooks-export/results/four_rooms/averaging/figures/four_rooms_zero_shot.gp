@@ -8,12 +8,14 @@ SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'task'
 PANEL_WORD = ''
 array PANEL[10] = ['h0', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'h7', 'h8', 'h9']
-array SERIES[8] = ['sfrql@slip0.1', 'fg-sfrql@slip0.1', 'fg-sfrql-seq-average@slip0.1-n5-critic_only', 'fg-sfrql-seq-average@slip0.1-n5-shared', 'fg-sfrql-seq-average@slip0.1-n5-split', 'fg-sfrql-seq-average@slip0.1-n20-critic_only', 'fg-sfrql-seq-average@slip0.1-n20-shared', 'fg-sfrql-seq-average@slip0.1-n20-split']
-array COLOUR[8] = ['#56B4E9', '#0072B2', '#000000', '#000000', '#000000', '#000000', '#000000', '#000000']
-array DASH[8] = [2, 1, 5, 5, 5, 5, 5, 5]
-TITLE = 'four_rooms (averaging): zero-shot return on held-out tasks, n = 3 to 5 seeds [smoke]'
+array SERIES[8] = ['sfrql; plain; avg.n=1', 'fg-sfrql; plain; avg.n=1', 'fg-sfrql-seq-average; critic_only; avg.n=5', 'fg-sfrql-seq-average; critic_only; avg.n=20', 'fg-sfrql-seq-average; shared; avg.n=5', 'fg-sfrql-seq-average; shared; avg.n=20', 'fg-sfrql-seq-average; split; avg.n=5', 'fg-sfrql-seq-average; split; avg.n=20']
+array COLOUR[8] = ['#56B4E9', '#0072B2', '#D55E00', '#D55E00', '#000000', '#000000', '#CC79A7', '#CC79A7']
+array DASH[8] = [2, 1, 2, 2, 5, 5, 4, 4]
+array POINT[8] = [6, 7, 4, 8, 10, 12, 12, 14]
+EXTRA = 36
+TITLE = 'four_rooms (averaging): zero-shot return on held-out tasks, n = 3 to 5 seeds [few seeds]'
 WIDTH = 1610
-HEIGHT = 500
+HEIGHT = 536
 # A column's value in the rows of one series and panel; undefined, so not drawn, in all others.
 is(column_name, value) = strcol(column_name) eq value
 in(s, p) = is(SERIES_COLUMN, s) && is(PANEL_COLUMN, p)
@@ -49,7 +51,7 @@ set title TITLE
 set key at screen 0.5, screen 6.0/HEIGHT center bottom horizontal Left reverse samplen 2 \
     width 2 noautotitle
 set lmargin 10
-set bmargin at screen 100.0/HEIGHT
+set bmargin at screen (100.0 + EXTRA)/HEIGHT
 set xlabel XLABEL offset 0,0.3
 set ylabel YLABEL
 set xrange [0.4:|PANEL| + 0.6]

@@ -15,7 +15,7 @@ SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'task'
 PANEL_WORD = 'task '
 array PANEL[6] = ['0', '1', '2', '3', '4', '5']
-array SERIES[3] = ['sfrql', 'sfrql@hard100-rate1e-3', 'fg-sfrql']
+array SERIES[3] = ['sfrql', 'sfrql; semi-hard; env.slip=0', 'fg-sfrql']
 array COLOUR[3] = ['#56B4E9', '#000000', '#0072B2']
 array DASH[3] = [2, 4, 1]
 TITLE = 'four_rooms (clean): cumulative reward while training, mean and 95 % interval, n = 10 to 20 seeds'

@@ -15,7 +15,7 @@ SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 PANEL_WORD = ''
 array PANEL[3] = ['Bellman residual (held-out transitions)', 'gradient norm', 'error of the reward weights w']
-array SERIES[3] = ['sfrql', 'sfrql@hard100-rate1e-3', 'fg-sfrql']
+array SERIES[3] = ['sfrql', 'sfrql; semi-hard; env.slip=0', 'fg-sfrql']
 array COLOUR[3] = ['#56B4E9', '#000000', '#0072B2']
 array DASH[3] = [2, 4, 1]
 TITLE = 'four_rooms (clean): errors, residual and gradient norm while training, n = 10 to 20 seeds'

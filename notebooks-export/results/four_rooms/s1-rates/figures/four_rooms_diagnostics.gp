@@ -15,7 +15,7 @@ SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 PANEL_WORD = ''
 array PANEL[3] = ['Bellman residual (held-out transitions)', 'gradient norm', 'error of the reward weights w']
-array SERIES[3] = ['sfrql@hard100-rate3e-4', 'sfrql@rate3e-4', 'fg-sfrql@rate3e-4']
+array SERIES[3] = ['sfrql; semi-hard', 'sfrql@sf.lr=3e-4', 'fg-sfrql@sf.lr=3e-4']
 array COLOUR[3] = ['#000000', '#56B4E9', '#0072B2']
 array DASH[3] = [4, 2, 1]
 TITLE = 'four_rooms (clean): errors, residual and gradient norm while training, n = 3 seeds [smoke]'

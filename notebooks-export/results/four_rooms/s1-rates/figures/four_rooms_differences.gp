@@ -2,7 +2,7 @@
 NAME = 'four_rooms_differences'
 DATA = 'four_rooms_differences.csv'
 array XLABELS[6] = ['left less right', 'left less right', 'left less right', 'left less right', 'left less right', 'left less right']
-LEFT = 279.8
+LEFT = 308.6
 ZERO = -1
 ROWS = 2
 COLS = 3
@@ -10,11 +10,13 @@ SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 PANEL_WORD = ''
 array PANEL[6] = ['cumulative reward', 'discounted return', 'success', 'steps to the goal', 'final return', 'zero-shot return']
-array SERIES[1] = ['fg-sfrql@rate3e-4 - sfrql@rate3e-4']
+array SERIES[1] = ['fg-sfrql@sf.lr=3e-4 - sfrql@sf.lr=3e-4']
 array COLOUR[1] = ['#56B4E9']
 array DASH[1] = [2]
-TITLE = 'four_rooms (clean): differences, paired by seed, mean and 95 % interval, n = 3 seeds [smoke]'
-WIDTH = 1309
+array POINT[1] = [6]
+EXTRA = 0
+TITLE = 'four_rooms (s1-rates): differences, paired by seed, mean and 95 % interval, n = 3 seeds [few seeds]'
+WIDTH = 1338
 HEIGHT = 342
 # A column's value in the rows of one series and panel; undefined, so not drawn, in all others.
 is(column_name, value) = strcol(column_name) eq value
@@ -54,7 +56,7 @@ do for [p=1:|PANEL|] {
     TOP[p] = STATS_max
 }
 set multiplot layout ROWS,COLS title TITLE \
-    margins 1.0*LEFT/WIDTH, 1-25.0/WIDTH, 1.0*FOOT/HEIGHT, 1-62.0/HEIGHT \
+    margins 1.0*LEFT/WIDTH, 1-25.0/WIDTH, (FOOT + EXTRA + 0.0)/HEIGHT, 1-62.0/HEIGHT \
     spacing 1.0*GAP/WIDTH, 78.0/HEIGHT
 set yrange [0.4:|SERIES| + 0.6]
 do for [p=1:|PANEL|] {
@@ -75,7 +77,7 @@ do for [p=1:|PANEL|] {
     plot for [i=1:|SERIES|] DATA using \
              (get(SERIES[i], PANEL[p], 'mean')):(|SERIES| + 1 - i)\
              :(get(SERIES[i], PANEL[p], 'low')):(get(SERIES[i], PANEL[p], 'high')) \
-             with xerrorbars pt (DASH[i] == 1 ? 7 : 6) ps 1.1 lw 2.2 lc rgb COLOUR[i]
+             with xerrorbars pt POINT[i] ps 1.2 lw 2.2 lc rgb COLOUR[i]
 }
 unset multiplot
 unset output

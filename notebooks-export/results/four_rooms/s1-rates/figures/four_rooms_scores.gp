@@ -2,7 +2,7 @@
 NAME = 'four_rooms_scores'
 DATA = 'four_rooms_scores.csv'
 array XLABELS[6] = ['mean over tasks', 'mean over tasks', 'mean over tasks', 'mean over tasks', 'mean over tasks', 'mean over tasks']
-LEFT = 438.2
+LEFT = 171.8
 ZERO = 0
 ROWS = 2
 COLS = 3
@@ -10,11 +10,13 @@ SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 PANEL_WORD = ''
 array PANEL[6] = ['cumulative reward', 'discounted return', 'success', 'steps to the goal', 'final return', 'zero-shot return']
-array SERIES[3] = ['sfrql@hard100-rate3e-4 (sf.lr=0.0003; sf.lr_prior=3e-06)', 'sfrql@rate3e-4 (sf.lr=0.0003; sf.lr_prior=3e-06)', 'fg-sfrql@rate3e-4 (sf.lr=0.0003; sf.lr_prior=3e-06)']
+array SERIES[3] = ['sfrql; semi-hard', 'sfrql@sf.lr=3e-4', 'fg-sfrql@sf.lr=3e-4']
 array COLOUR[3] = ['#000000', '#56B4E9', '#0072B2']
 array DASH[3] = [4, 2, 1]
-TITLE = 'four_rooms (clean): scores, mean over seeds and 95 % interval, n = 3 seeds [smoke]'
-WIDTH = 1468
+array POINT[3] = [8, 6, 7]
+EXTRA = 0
+TITLE = 'four_rooms (s1-rates): scores, mean over seeds and 95 % interval, n = 3 seeds [few seeds]'
+WIDTH = 1201
 HEIGHT = 446
 # A column's value in the rows of one series and panel; undefined, so not drawn, in all others.
 is(column_name, value) = strcol(column_name) eq value
@@ -54,7 +56,7 @@ do for [p=1:|PANEL|] {
     TOP[p] = STATS_max
 }
 set multiplot layout ROWS,COLS title TITLE \
-    margins 1.0*LEFT/WIDTH, 1-25.0/WIDTH, 1.0*FOOT/HEIGHT, 1-62.0/HEIGHT \
+    margins 1.0*LEFT/WIDTH, 1-25.0/WIDTH, (FOOT + EXTRA + 0.0)/HEIGHT, 1-62.0/HEIGHT \
     spacing 1.0*GAP/WIDTH, 78.0/HEIGHT
 set yrange [0.4:|SERIES| + 0.6]
 do for [p=1:|PANEL|] {
@@ -75,7 +77,7 @@ do for [p=1:|PANEL|] {
     plot for [i=1:|SERIES|] DATA using \
              (get(SERIES[i], PANEL[p], 'mean')):(|SERIES| + 1 - i)\
              :(get(SERIES[i], PANEL[p], 'low')):(get(SERIES[i], PANEL[p], 'high')) \
-             with xerrorbars pt (DASH[i] == 1 ? 7 : 6) ps 1.1 lw 2.2 lc rgb COLOUR[i]
+             with xerrorbars pt POINT[i] ps 1.2 lw 2.2 lc rgb COLOUR[i]
 }
 unset multiplot
 unset output

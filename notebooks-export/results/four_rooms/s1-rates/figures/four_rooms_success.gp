@@ -8,10 +8,12 @@ SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'task'
 PANEL_WORD = ''
 array PANEL[6] = ['0', '1', '2', '3', '4', '5']
-array SERIES[3] = ['sfrql@hard100-rate3e-4', 'sfrql@rate3e-4', 'fg-sfrql@rate3e-4']
+array SERIES[3] = ['sfrql; semi-hard', 'sfrql@sf.lr=3e-4', 'fg-sfrql@sf.lr=3e-4']
 array COLOUR[3] = ['#000000', '#56B4E9', '#0072B2']
 array DASH[3] = [4, 2, 1]
-TITLE = 'four_rooms (clean): success after training, mean and 95 % interval, n = 3 seeds [smoke]'
+array POINT[3] = [8, 6, 7]
+EXTRA = 0
+TITLE = 'four_rooms (s1-rates): success after training, mean and 95 % interval, n = 3 seeds [few seeds]'
 WIDTH = 860
 HEIGHT = 500
 # A column's value in the rows of one series and panel; undefined, so not drawn, in all others.
@@ -49,7 +51,7 @@ set title TITLE
 set key at screen 0.5, screen 6.0/HEIGHT center bottom horizontal Left reverse samplen 2 \
     width 2 noautotitle
 set lmargin 10
-set bmargin at screen 100.0/HEIGHT
+set bmargin at screen (100.0 + EXTRA)/HEIGHT
 set xlabel XLABEL offset 0,0.3
 set ylabel YLABEL
 set xrange [0.4:|PANEL| + 0.6]
