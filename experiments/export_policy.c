@@ -186,7 +186,9 @@ static fgsf_status check(const job *j) {
 
 static fgsf_status write_file(job *j, const char *suffix, fgsf_status (*print)(FILE *, job *)) {
     char path[4096];
-    snprintf(path, sizeof path, "%s%s", j->out, suffix);
+    if (snprintf(path, sizeof path, "%s%s", j->out, suffix) >= (int)sizeof path) {
+        return fgsf_fail(FGSF_ERR_INVALID, "%.200s...: the path is too long", j->out);
+    }
     FILE *f = fopen(path, "w");
     fgsf_status status = f ? print(f, j) : FGSF_OK;
     bool good = f && !ferror(f);

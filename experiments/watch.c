@@ -231,7 +231,10 @@ static void redraw(const char *frame, int first_row, int rows) {
 
 static fgsf_status save_frame(watcher *w) {
     char path[4096];
-    snprintf(path, sizeof path, "%s/frame-%05d.ppm", w->o->frames, w->frame++);
+    int n = snprintf(path, sizeof path, "%s/frame-%05d.ppm", w->o->frames, w->frame++);
+    if (n >= (int)sizeof path) {
+        return fgsf_fail(FGSF_ERR_INVALID, "%.200s...: the path is too long", w->o->frames);
+    }
     return fgsf_watch_view_save(w->view, path);
 }
 

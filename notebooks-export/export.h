@@ -322,6 +322,7 @@ typedef struct artefact {
 struct exporter {
     pool pool;
     const char *runs, *out, *stage, *paper_dir;
+    int lock; // on the stage: it is in use
     corpus corpus;
     paper_values paper;
     group *groups;

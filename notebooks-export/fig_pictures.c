@@ -170,7 +170,10 @@ static fgsf_status write_trajectories(exporter *e, const group *g, plot *f) {
     plot_text(f, "YLABEL", "y (m)");
     plot_number(f, "EPISODES", episodes);
     plot_number(f, "TIC", is_arm ? 0.1 : g->layout && strcmp(g->layout, "large") == 0 ? 2 : 1);
-    double margin = 0.04 * fmax(seen.high[0] - seen.low[0], seen.high[1] - seen.low[1]);
+    double size = fmax(seen.high[0] - seen.low[0], seen.high[1] - seen.low[1]);
+    double far = 0, margin = 0.04 * size;
+    for (int k = 0; k < 2; k++) far = fmax(far, fmax(fabs(seen.low[k]), fabs(seen.high[k])));
+    if (size <= 1e-6 * far) margin = 0.5 + 0.1 * far; // nothing moved; gnuplot needs a range
     for (int k = 0; k < 2; k++) plot_number(f, EDGES[k], seen.low[k] - margin);
     for (int k = 0; k < 2; k++) plot_number(f, EDGES[k + 2], seen.high[k] + margin);
     plot_grid(f, f->panels.n > 4 ? 4 : 2, 330, 330);

@@ -4,14 +4,19 @@
 // end, so that a failed export leaves OUT as it was. Exit code 2 with one line says what is wrong.
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "export.h"
 #include "flags.h"
 #include "io.h"
+#include "jobs.h"
 #include "say.h"
 
 // The paper's values lie beside this source file.
@@ -49,18 +54,53 @@ void made_add(exporter *e, artefact a) {
     pool_push(&e->pool, &e->made, &e->nmade, &a, sizeof a);
 }
 
-static exporter the_export; // what it leaves half done is removed however the program ends
+// What it leaves half done is removed when the program ends, by a signal too. Only SIGKILL leaves it to
+// the next export.
+static exporter the_export;
 
 static void remove_stage(void) {
     if (the_export.stage) file_remove_tree(the_export.stage);
     pool_free(&the_export.pool);
 }
 
+// Locks a stage and returns its descriptor, or -1 when it is gone or is another export's. Who removes a
+// stage holds the lock, too. Where there are no locks, leftovers are the lesser evil.
+static int lock_stage(const char *path, bool mine) {
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool locked = fd >= 0 && flock(fd, mine ? LOCK_EX : LOCK_EX | LOCK_NB) == 0;
+    if ((locked || mine) && fd >= 0 && fstat(fd, &info) == 0 && info.st_nlink > 0) return fd;
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+// Removes the stages of exports that were killed.
+static void remove_leftovers(exporter *e) {
+    DIR *dir = opendir(e->out);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (fnmatch(".export-??????", entry->d_name, 0) != 0) continue;
+        const char *path = pool_printf(&e->pool, "%s/%s", e->out, entry->d_name);
+        int fd = lock_stage(path, false);
+        if (fd < 0) continue;
+        file_remove_tree(path);
+        close(fd);
+    }
+    if (dir) closedir(dir);
+}
+
 static fgsf_status open_stage(exporter *e) {
     TRY(fgsf_io_make_directory(e->out));
-    const char *path = pool_printf(&e->pool, "%s/.export-XXXXXX", e->out);
-    if (!mkdtemp((char *)path)) return fgsf_fail(FGSF_ERR_IO, "%s: %s", e->out, strerror(errno));
-    e->stage = path;
+    remove_leftovers(e);
+    fgsf_jobs_watch_stop(); // until here there is nothing to remove
+    e->lock = -1;
+    for (int tries = 0; e->lock < 0 && tries < 10; tries++) { // one may go before it is locked
+        const char *path = pool_printf(&e->pool, "%s/.export-XXXXXX", e->out);
+        if (!mkdtemp((char *)path)) {
+            return fgsf_fail(FGSF_ERR_IO, "%s: %s", e->out, strerror(errno));
+        }
+        e->stage = path;
+        e->lock = lock_stage(path, true);
+    }
     TRY(fgsf_io_make_directory(pool_printf(&e->pool, "%s/figures", e->stage)));
     return fgsf_io_make_directory(pool_printf(&e->pool, "%s/tables", e->stage));
 }
@@ -101,6 +141,7 @@ static fgsf_status run_export(exporter *e) {
     }
     if (e->corpus.partial) return publish_folder(e, "figures");
     TRY(notebook_write(e));
+    if (fgsf_stop) return fgsf_fail(FGSF_STOPPED, "stopped");
     TRY(publish_folder(e, "figures"));
     TRY(publish_folder(e, "tables"));
     return publish_file(e, "notebook.ipynb");
@@ -137,5 +178,5 @@ int main(int argc, char **argv) {
     } else {
         fgsf_say("export: %s", fgsf_last_error());
     }
-    return status == FGSF_OK ? 0 : 2;
+    return status == FGSF_OK ? 0 : status == FGSF_STOPPED ? 130 : 2;
 }

@@ -4,10 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "export.h"
+#include "jobs.h"
 
 // ---- templates ----------------------------------------------------------------------------------
 
@@ -290,14 +292,17 @@ fgsf_status figures_write(exporter *e) {
 static fgsf_status spawn(const char *dir, const char *const *args, int *code) {
     pid_t child = fork();
     if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); // it writes into the stage, which the next export removes
         if (chdir(dir) != 0 || !freopen("gnuplot.log", "w", stderr) || dup2(2, 1) < 0) _exit(126);
         execvp(args[0], (char *const *)args);
         _exit(errno == ENOENT ? 127 : 126);
     }
     int status = 0;
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        if (fgsf_stop) kill(child, SIGKILL);
     }
     if (child < 0) return fgsf_fail(FGSF_ERR_IO, "gnuplot: %s", strerror(errno));
+    if (fgsf_stop) return fgsf_fail(FGSF_STOPPED, "stopped");
     *code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
     if (*code == 127) {
         return fgsf_fail(FGSF_ERR_IO, "gnuplot is not installed (Debian package gnuplot-nox)");

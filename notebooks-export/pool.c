@@ -19,8 +19,8 @@ void pool_free(pool *p) {
 static void *pool_keep(pool *p, void *block) {
     if ((p->count & (p->count - 1)) == 0) { // capacities are powers of two
         void **blocks = realloc(p->blocks, (p->count ? 2 * p->count : 1) * sizeof *blocks);
+        if (blocks) p->blocks = blocks; // else the old ones are still there, to be freed
         if (!blocks) block = NULL;
-        p->blocks = blocks;
     }
     if (!block) { // nothing can go on; what is half done is removed on the way out
         fputs("export: out of memory\n", stderr);

@@ -101,7 +101,7 @@ static fgsf_status read_fields(pool *p, const char *path, const cJSON *json, run
     TRY(json_text(p, path, json, "status", true, &r->status));
     TRY(json_text(p, path, json, "fgsf_version", false, &r->version));
     double seed = json_number(json, "seed");
-    if (!(seed >= 0 && seed <= 1e9 && seed == floor(seed))) {
+    if (!(seed >= 0 && seed <= FGSF_SEED_MAX && seed == floor(seed))) {
         return fail_field(path, "seed", "is not a whole number from 0 on");
     }
     r->seed = (long)seed;

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "fgsf/config.h"
+
 #include "export.h"
 
 enum {
@@ -77,7 +79,7 @@ static bool is_same(const run *a, const run *b) {
 static fgsf_status read_identity(pool *p, const csv *t, size_t row, const size_t *cols, run *r) {
     double seed = 0;
     TRY(csv_number(t, row, cols[SEED], &seed));
-    if (!(seed >= 0 && seed <= 1e9 && seed == floor(seed))) {
+    if (!(seed >= 0 && seed <= FGSF_SEED_MAX && seed == floor(seed))) {
         return csv_fail(t, row, cols[SEED], "is not a whole number from 0 on");
     }
     for (size_t k = ENV; k <= STATUS; k++) {

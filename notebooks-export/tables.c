@@ -198,7 +198,7 @@ static fgsf_status fill_scores(exporter *e, const group *g, const arm *a, table 
         TRY(scores_of(&e->pool, a, k, &s));
         for (size_t j = 0; j < s.s.seeds * s.s.tasks; j++) {
             cell_text(t, "method", a->label);
-            cell_number(t, "seed", (double)s.seed[j / s.s.tasks]);
+            cell_text(t, "seed", pool_printf(&e->pool, "%ld", s.seed[j / s.s.tasks]));
             cell_text(t, "quantity", metric_title(k));
             cell_text(t, "task", s.tasks.v[j % s.s.tasks]);
             cell_number(t, "score", s.s.x[j]);

@@ -20,11 +20,10 @@
 #define WIDTHS(key, field, fallback, max, doc)                                                     \
     { key, FGSF_KEY_INT_LIST, AT(field), fallback, 1, max, NULL, doc }
 
-#define SEED_MAX 9007199254740991.0 // the largest integer that JSON's numbers hold exactly
 #define MANY 1e9
 
 const fgsf_key fgsf_key_table[] = {
-    INT("seed", seed, "0", 0, SEED_MAX, "Seed of every random stream of the run."),
+    INT("seed", seed, "0", 0, FGSF_SEED_MAX, "Seed of every random stream of the run."),
     CHOICE("method", method, "fg-sfrql",
            "dqn|fg-dqn|sfrql|fg-sfrql|fg-sfrql-random|fg-sfrql-average|fg-sfrql-seq-average|"
            "corrected-dqn|corrected-sfrql",

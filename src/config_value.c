@@ -187,13 +187,6 @@ static fgsf_status set_choice(fgsf_config *cfg, const fgsf_key *key, const char 
     return FGSF_OK;
 }
 
-// Returns true when `text` is UTF-8 without control characters, which JSON and CSV files can carry.
-static bool is_plain_text(const char *text) {
-    size_t length = 1;
-    for (; *text && length > 0; text += length) length = fgsf_text_character(text);
-    return length > 0;
-}
-
 size_t fgsf_key_size(const fgsf_key *key) {
     switch (key->type) {
     case FGSF_KEY_INT:
@@ -220,7 +213,7 @@ static fgsf_status set_text(fgsf_config *cfg, const fgsf_key *key, const char *v
         snprintf(why, sizeof why, "is longer than %zu bytes", size - 1);
         return refuse(key, value, why, source);
     }
-    if (!is_plain_text(value)) {
+    if (!fgsf_text_is_plain(value)) {
         return refuse(key, "...", "has control characters or is not UTF-8", source);
     }
     // Zeros to the end keep equal configurations equal as bytes.

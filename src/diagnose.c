@@ -62,7 +62,7 @@ static fgsf_status collect_heldout(fgsf_trainer *t) {
     }
     fgsf_rng rng = fgsf_rng_make((uint64_t)t->cfg.seed, DIAGNOSE_STREAM + (unsigned)t->task);
     fgsf_env *env = NULL;
-    fgsf_status status = fgsf_env_create(&t->cfg, &env);
+    fgsf_status status = fgsf_trainer_create_env(t, &env);
     if (status == FGSF_OK) status = fgsf_env_set_task(env, t->task);
     bool over = true;
     for (int i = 0; i < count && status == FGSF_OK; i++) {
@@ -230,7 +230,7 @@ static fgsf_status begin_rollouts(fgsf_trainer *t, int count, rollouts *r) {
         memcpy(r->raw + (size_t)i * full, h->raw + (size_t)pair * full, full * sizeof *r->raw);
         r->action[i] = h->a[pair];
     }
-    FGSF_TRY(fgsf_env_create(&t->cfg, &r->env));
+    FGSF_TRY(fgsf_trainer_create_env(t, &r->env));
     return fgsf_env_set_task(r->env, t->task);
 }
 

@@ -16,6 +16,35 @@ static fgsf_registry registry = {.what = "environment"};
 
 // ---- Definitions --------------------------------------------------------------------------------
 
+#define NOT_PLAIN "has control characters or is not UTF-8"
+
+static bool are_plain(const char *const *texts, int count) {
+    bool plain = true;
+    for (int i = 0; i < count; i++) plain = plain && (!texts[i] || fgsf_text_is_plain(texts[i]));
+    return plain;
+}
+
+// Returns what is wrong with a key, or NULL. Its texts go to terminals, its name and choices also into
+// arguments (--set KEY=VALUE) and, as they are, into JSON.
+static const char *fault_of_key(const fgsf_env_def *def, int k) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.";
+    const fgsf_key *key = &def->keys[k];
+    size_t common, n = strlen(key->name);
+    const fgsf_key *table = fgsf_config_keys(&common);
+    if (strncmp(key->name, "env.", 4) != 0) return "does not start with 'env.'";
+    if (n >= 64 || strspn(key->name, letters) != n) {
+        return "has more than 63 characters, or others than a-z, 0-9, '_' and '.'";
+    }
+    if (!are_plain((const char *[]){key->fallback, key->choices, key->doc}, 3)) return NOT_PLAIN;
+    if (key->choices && (strlen(key->choices) >= FGSF_TEXT_SIZE || strpbrk(key->choices, "\"\\"))) {
+        return "has choices that are too long, or with '\"' or '\\'";
+    }
+    bool taken = false;
+    for (size_t i = 0; i < common; i++) taken = taken || strcmp(table[i].name, key->name) == 0;
+    for (int i = 0; i < k; i++) taken = taken || strcmp(def->keys[i].name, key->name) == 0;
+    return taken ? "exists already" : NULL;
+}
+
 static fgsf_status check_keys(const fgsf_env_def *def) {
     if (def->params_size > FGSF_ENV_PARAMS_SIZE) {
         return fgsf_fail(FGSF_ERR_INVALID, "environment '%s': %zu bytes of parameters, at most %d",
@@ -35,18 +64,20 @@ static fgsf_status check_keys(const fgsf_env_def *def) {
             "not fit into the parameters",
             def->name);
     }
-    size_t common;
-    const fgsf_key *table = fgsf_config_keys(&common);
     for (int k = 0; k < def->num_keys; k++) {
-        const fgsf_key *key = &def->keys[k];
-        bool taken = false;
-        for (size_t i = 0; i < common; i++) taken = taken || strcmp(table[i].name, key->name) == 0;
-        if (strncmp(key->name, "env.", 4) != 0 || taken) {
-            return fgsf_fail(FGSF_ERR_INVALID, "environment '%s': key '%.80s' %s", def->name,
-                             key->name, taken ? "exists already" : "does not start with 'env.'");
-        }
+        const char *why = fault_of_key(def, k);
+        if (!why) continue;
+        return fgsf_fail(FGSF_ERR_INVALID, "environment '%s': key '%.80s' %s", def->name,
+                         def->keys[k].name, why);
     }
-    return FGSF_OK;
+    bool plain = are_plain((const char *[]){def->summary}, 1);
+    for (int i = 0; i < def->num_settings; i++) {
+        const fgsf_setting *s = &def->settings[i];
+        plain = plain && are_plain((const char *[]){s->preset, s->key, s->value}, 3);
+    }
+    return plain ? FGSF_OK
+                 : fgsf_fail(FGSF_ERR_INVALID, "environment '%s': its summary or a setting %s",
+                             def->name, NOT_PLAIN);
 }
 
 fgsf_status fgsf_env_register(const fgsf_env_def *def) {
@@ -104,6 +135,15 @@ static fgsf_status check_spec(const char *name, const fgsf_env_spec *s) {
     return FGSF_OK;
 }
 
+// Passes on what a function of a definition returned, and names it where it failed without fgsf_fail;
+// `before` is fgsf_failures from before the call.
+static fgsf_status told(const fgsf_env_def *def, const char *call, unsigned before,
+                        fgsf_status status) {
+    if (status == FGSF_OK || fgsf_failures != before) return status;
+    return fgsf_fail(status, "%s: %s failed without a message (%s)", def->name, call,
+                     fgsf_status_name(status));
+}
+
 fgsf_status fgsf_env_create(const fgsf_config *cfg, fgsf_env **out) {
     FGSF_REQUIRE(cfg && out);
     const fgsf_env_def *def;
@@ -115,7 +155,9 @@ fgsf_status fgsf_env_create(const fgsf_config *cfg, fgsf_env **out) {
         FGSF_TRY(fgsf_key_check(cfg, &def->keys[k]));
     }
     fgsf_env *env = NULL;
-    FGSF_TRY(def->create(cfg->env_params.bytes, (int)cfg->env.num_tasks, &env));
+    unsigned before = fgsf_failures;
+    FGSF_TRY(told(def, "create", before,
+                  def->create(cfg->env_params.bytes, (int)cfg->env.num_tasks, &env)));
     if (!env) return fgsf_fail(FGSF_ERR_INVALID, "%s: create made no environment", def->name);
     env->def = def;
     env->task = 0;
@@ -154,7 +196,8 @@ fgsf_status fgsf_env_set_task(fgsf_env *env, int task) {
 
 fgsf_status fgsf_env_reset(fgsf_env *env, fgsf_rng *rng) {
     FGSF_REQUIRE(env && rng);
-    return env->def->reset(env, rng);
+    unsigned before = fgsf_failures;
+    return told(env->def, "reset", before, env->def->reset(env, rng));
 }
 
 fgsf_status fgsf_env_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_result *out) {
@@ -166,7 +209,8 @@ fgsf_status fgsf_env_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_re
     if (env->slip > 0.0 && fgsf_rng_uniform(rng) < env->slip) {
         action = (int)fgsf_rng_below(rng, (uint64_t)env->spec.num_actions);
     }
-    FGSF_TRY(env->def->step(env, action, rng, out));
+    unsigned before = fgsf_failures;
+    FGSF_TRY(told(env->def, "step", before, env->def->step(env, action, rng, out)));
     bool good = isfinite(out->reward) && (out->phi || env->spec.num_features == 0);
     for (int i = 0; good && i < env->spec.num_features; i++) good = isfinite(out->phi[i]);
     return good ? FGSF_OK
@@ -206,7 +250,8 @@ fgsf_status fgsf_env_set_state(fgsf_env *env, const double *values, int n) {
                              env->def->name, i, values[i]);
         }
     }
-    return env->def->set_state(env, values, n);
+    unsigned before = fgsf_failures;
+    return told(env->def, "set_state", before, env->def->set_state(env, values, n));
 }
 
 static bool task_reward(const void *env, int task, const double *phi, double *reward) {

@@ -27,6 +27,12 @@ static inline bool fgsf_all_finite(const float *x, size_t count) {
 // one byte or as two, or no UTF-8.
 size_t fgsf_text_character(const char *text);
 
+// Returns true when a text is UTF-8 without control characters, which JSON and CSV files can carry.
+bool fgsf_text_is_plain(const char *text);
+
+// How often the calling thread has called fgsf_fail.
+extern _Thread_local unsigned fgsf_failures;
+
 // A field of a struct of parameters, and whether its value is right.
 typedef struct fgsf_check {
     const char *name;

@@ -10,6 +10,7 @@
 #include "require.h"
 
 static _Thread_local char last_error[1024];
+_Thread_local unsigned fgsf_failures;
 
 const char *fgsf_status_name(fgsf_status status) {
     static const char *const names[] = {
@@ -50,6 +51,12 @@ size_t fgsf_text_character(const char *text) {
     return 0;
 }
 
+bool fgsf_text_is_plain(const char *text) {
+    size_t length = 1;
+    for (; *text && length > 0; text += length) length = fgsf_text_character(text);
+    return length > 0;
+}
+
 void fgsf_text_copy(char *out, size_t size, const char *text) {
     if (!out || size == 0) return;
     size_t used = 0;
@@ -72,6 +79,7 @@ fgsf_status fgsf_fail(fgsf_status status, const char *format, ...) {
     va_end(args);
     fgsf_number_end(before);
     fgsf_text_copy(last_error, sizeof last_error, message);
+    fgsf_failures++;
     return status;
 }
 

@@ -13,6 +13,17 @@ static bool is_sequential(const fgsf_config *cfg) {
 
 // --- creation -----------------------------------------------------------------------------------
 
+fgsf_status fgsf_trainer_create_env(const fgsf_trainer *t, fgsf_env **out) {
+    fgsf_env *env = NULL;
+    FGSF_TRY(fgsf_env_create(&t->cfg, &env));
+    if (memcmp(fgsf_env_get_spec(env), &t->spec, sizeof t->spec) == 0) {
+        *out = env;
+        return FGSF_OK;
+    }
+    fgsf_env_free(env);
+    return fgsf_fail(FGSF_ERR_INVALID, "%s: two instances differ in their sizes", t->cfg.env.name);
+}
+
 static fgsf_status create_envs(fgsf_trainer *t) {
     fgsf_env *first = NULL;
     fgsf_status status = fgsf_env_create(&t->cfg, &first);
@@ -28,7 +39,7 @@ static fgsf_status create_envs(fgsf_trainer *t) {
     for (int task = 0; task < t->spec.num_tasks && status == FGSF_OK; task++) {
         t->env_rng[task] =
             fgsf_rng_make((uint64_t)t->cfg.seed, FGSF_STREAM_ENV + 100u * (unsigned)task);
-        if (task > 0) status = fgsf_env_create(&t->cfg, &t->envs[task]);
+        if (task > 0) status = fgsf_trainer_create_env(t, &t->envs[task]);
         if (status == FGSF_OK) status = fgsf_env_set_task(t->envs[task], task);
         if (status == FGSF_OK) status = fgsf_env_reset(t->envs[task], &t->env_rng[task]);
     }

@@ -71,6 +71,9 @@ struct fgsf_trainer {
     fgsf_heldout heldout;
 };
 
+// Creates an instance and refuses one of other sizes than t->spec, which all arrays are made for.
+fgsf_status fgsf_trainer_create_env(const fgsf_trainer *t, fgsf_env **out);
+
 // Adds the tasks that the schedule has reached.
 fgsf_status fgsf_trainer_add_tasks(fgsf_trainer *trainer, int count);
 

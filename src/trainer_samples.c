@@ -42,7 +42,7 @@ static fgsf_status create_centre(fgsf_trainer *t) {
                          task, t->cfg.env.name);
     }
     t->centre = calloc((size_t)t->spec.num_features, sizeof *t->centre);
-    fgsf_status status = t->centre ? fgsf_env_create(&t->cfg, &env)
+    fgsf_status status = t->centre ? fgsf_trainer_create_env(t, &env)
                                    : fgsf_fail(FGSF_ERR_MEMORY, "no memory for means of features");
     if (status == FGSF_OK) status = find_means(t, env);
     fgsf_env_free(env);
@@ -63,7 +63,7 @@ void fgsf_trainer_centre(const fgsf_trainer *t, int task, const double *phi, flo
 static fgsf_status create_fresh(fgsf_trainer *t) {
     fgsf_fresh *f = &t->fresh;
     size_t state = (size_t)t->spec.state_size;
-    FGSF_TRY(fgsf_env_create(&t->cfg, &f->env));
+    FGSF_TRY(fgsf_trainer_create_env(t, &f->env));
     f->state = calloc(state, sizeof *f->state);
     f->raw = calloc((size_t)t->spec.raw_size, sizeof *f->raw);
     f->s_next = calloc(state, sizeof *f->s_next);

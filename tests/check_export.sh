@@ -172,6 +172,62 @@ PYTHON
 "$export_bin" odd -o odd-out >made
 [ "$(grep -c '^figure' made)" -ge 6 ] || fail "odd names: $(cat made)"
 
+# ---- the largest seed, and paths that never leave their start --------------------------------------
+
+$python - <<'PYTHON'
+import json, pathlib, shutil
+for seed in (9007199254740990, 9007199254740991):
+    target = pathlib.Path(f"still/{seed}")
+    shutil.copytree("runs/reacher/dqn/seed-0", target)
+    run = json.loads((target / "run.json").read_text())
+    run["env"], run["seed"] = "still", seed
+    (target / "run.json").write_text(json.dumps(run))
+    path = target / "trajectory.csv"
+    rows = [row.split(",") for row in path.read_text().splitlines()]
+    path.write_text("\n".join(",".join(r if r[0] == "task" else r[:3] + ["5", "1e9"]) for r in rows) + "\n")
+PYTHON
+"$export_bin" still -o still-out >made || fail "still: $(cat made)"
+grep -q 'figures/still_trajectories' made || fail "no figure of paths: $(cat made)"
+grep -q ',9007199254740991,' still-out/tables/still_scores.csv || fail "the seed is not itself"
+
+# ---- little memory: a message, whichever allocation fails -----------------------------------------
+
+limit=30000 # KiB of address space, with which the program starts
+until (ulimit -v $limit && exec "$export_bin" --help) >/dev/null 2>&1; do limit=$((limit + 1000)); done
+for more in $(seq 7000 400 12000); do
+    code=0
+    (ulimit -v $((limit + more)) && exec "$export_bin" runs -o tight) >/dev/null 2>err || code=$?
+    [ $code = 2 ] || fail "$((limit + more)) KiB: exit code $code, $(cat err)"
+done
+
+# ---- an export that is killed ---------------------------------------------------------------------
+
+# begin_export: starts one that is killed when it has begun with its figures.
+begin_export() {
+    "$export_bin" runs -o killed >/dev/null 2>err &
+    pid=$!
+    until compgen -G 'killed/.export-*/figures/*.svg' >/dev/null; do
+        kill -0 $pid 2>/dev/null || fail "ended before its first figure: $(cat err)"
+        sleep 0.02
+    done
+}
+for signal in TERM HUP; do # a shell's background job ignores INT
+    begin_export
+    kill -$signal $pid
+    code=0
+    wait $pid || code=$?
+    [ $code = 130 ] && [ "$(cat err)" = "export: stopped" ] || fail "$signal: $code, $(cat err)"
+    [ -z "$(ls -A killed)" ] || fail "$signal leaves $(ls -A killed)"
+done
+begin_export
+kill -KILL $pid
+wait $pid 2>/dev/null || true
+[ -n "$(ls -A killed)" ] || fail "nothing was left to be removed"
+mkdir killed/.export-in_use killed/.export-other-folder
+flock killed/.export-in_use "$export_bin" runs/reacher -o killed >/dev/null
+[ "$(ls -A killed | xargs)" = ".export-in_use .export-other-folder figures notebook.ipynb tables" ] ||
+    fail "killed: $(ls -A killed)"
+
 # ---- bad input ---------------------------------------------------------------------------------
 
 mkdir kept
@@ -195,6 +251,7 @@ bad() {
 bad run.json "run.json:3" truncate -s 40 run.json
 bad run.json "'seed'" sed -i 's/"seed": 0/"seed": -1/' run.json
 bad run.json "'seed'" sed -i 's/"seed": 0/"seed": "a"/' run.json
+bad run.json "'seed'" sed -i 's/"seed": 0/"seed": 9007199254740992/' run.json
 bad run.json "'method'" sed -i '/"method"/d' run.json
 bad run.json "'env'" sed -i 's/"env": "reacher"/"env": 7/' run.json
 bad run.json "'schema'" sed -i 's,fgsf.run/1,fgsf.run/2,' run.json

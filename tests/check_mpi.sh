@@ -77,6 +77,12 @@ resume() {
 
 "${sweep[@]}" --jobs 2 --out serial 2>/dev/null
 
+# The variables of mpirun without mpirun: a message, not a run that never ends.
+code=0
+OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=0 timeout -k 5 60 "${sweep[@]}" --out alone 2>log || code=$?
+[ $code = 2 ] && grep -q 'speaks of 4 MPI ranks, but MPI has 1' log ||
+    fail "ranks without mpirun: exit code $code, $(cat log)"
+
 # Four ranks: every job once, on more than one rank, the long ones first, the same bytes.
 "${ranks[@]}" "${sweep[@]}" --out four 2>log || fail "four ranks: $(cat log)"
 [ "$(grep -c '^done ' log)" = 6 ] || fail "not six runs: $(cat log)"

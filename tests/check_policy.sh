@@ -51,6 +51,14 @@ for kind in psi xi; do
     fi
 done
 
+# A path that has no room for ".cases" is refused; nothing else is written instead.
+cp policy.h before.h
+for length in 4091 4095; do
+    long=.$(printf '%*s' $((length - 9)) '' | tr ' ' /)policy.h
+    ! "$bin/export_policy" "$policy" -o "$long" --cases 2 2>log || fail "$length bytes are accepted"
+    grep -q 'too long' log && cmp policy.h before.h && [ ! -e policy.h.cas ] || fail "$length: $(cat log)"
+done
+
 # ---- typed rewards -------------------------------------------------------------------------------
 
 watch() { "$bin/watch" "$1/four_rooms/fg-sfrql/seed-0/policy.gguf" --plain --episodes 3 --reward "$2" >out 2>log; }

@@ -60,6 +60,43 @@ PATH=$work/nothing "$timeout" 20 "$bin/four_rooms" --scale smoke --methods fg-sf
     --set train.steps_per_task=60 --set net.hidden=8 --set train.batch_size=8 \
     --set eval.episodes=1 --set eval.horizon=5 2>log || fail "a pipe among the figures: $? $(cat log)"
 
+# ---- a plugin that sets a locale with a decimal comma: the same bytes ------------------------------
+
+german() {
+    LOCPATH=$work/locale "$1" --plugin ./german.so "${@:2}"
+}
+cat >german.c <<'END'
+#include <locale.h>
+int fgsf_plugin_register(void);
+int fgsf_plugin_register(void) { return !setlocale(LC_ALL, "de_DE.UTF-8"); }
+END
+"${CC:-cc}" -shared -fPIC german.c -o german.so
+policy=runs/four_rooms/fg-sfrql/seed-0/policy.gguf
+mkdir locale
+if localedef -i de_DE -f UTF-8 locale/de_DE.UTF-8 2>/dev/null; then
+    german "$bin/export_policy" $policy -o german.h --cases 3 || fail "no header"
+    "$bin/export_policy" $policy -o plain.h --cases 3
+    cmp german.h plain.h
+    cmp german.h.cases plain.h.cases
+    german "$bin/watch" $policy --reward 1,-0.5,0.25,2 --steps 1 >out || fail "--reward: $(cat out)"
+    "$bin/watch" $policy --reward 1,-0.5,0.25,2 --steps 1 >plain
+    cmp out plain
+    rollout=(--env reacher --random --steps 5)
+    "$bin/rollout" "${rollout[@]}" >plain 2>/dev/null || rollout=(--env four_rooms --random --steps 5)
+    german "$bin/rollout" "${rollout[@]}" >out
+    "$bin/rollout" "${rollout[@]}" >plain
+    cmp out plain
+    PATH=$work/nothing german "$bin/four_rooms" --scale smoke --methods fg-sfrql --out german --quiet \
+        --set train.steps_per_task=60 --set net.hidden=8 --set train.batch_size=8 \
+        --set train.log_every=10 --set eval.episodes=1 --set eval.horizon=5
+    grep -q '"points":\[10,0,0,0\.[0-9]*,' german/index.html || fail "the page has no curves"
+    if command -v gnuplot >/dev/null; then
+        german "$FGSF_BUILD/notebooks-export/export" german -o drawn-german >/dev/null
+        "$FGSF_BUILD/notebooks-export/export" german -o drawn >/dev/null
+        diff -r drawn-german drawn
+    fi
+fi
+
 # ---- terminal codes: none comes back raw ---------------------------------------------------------
 
 esc=$'\033]0;title\a\033[2J'

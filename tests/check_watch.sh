@@ -68,6 +68,8 @@ grep -q 'a random action' one || fail "epsilon 1 does not explore"
 ! cmp -s one three || fail "two seeds play alike"
 mkdir pictures
 "$watch" "$policy" --steps 2 --frames pictures >/dev/null
+! "$watch" "$policy" --frames ".$(printf '%4080s' '' | tr ' ' /)pictures" >/dev/null 2>error &&
+    grep -q 'too long' error || fail "a folder without room for names: $(cat error)"
 [ "$(ls pictures)" = "$(printf 'frame-0000%d.ppm\n' 0 1 2)" ] || fail "frames: $(ls pictures)"
 [ "$(head -c 15 pictures/frame-00000.ppm | tr '\n' ' ')" = "P6 180 180 255 " ] || fail "no PPM"
 [ "$(wc -c <pictures/frame-00000.ppm)" = $((15 + 180 * 180 * 3)) ] || fail "the image is cut"

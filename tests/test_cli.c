@@ -128,11 +128,17 @@ TEST seeds_are_a_count_or_a_list(void) {
         const char *line;
         int n;
         int64_t first, last;
-    } good[] = {{"--seeds 1", 1, 0, 0},          {"--seeds 5", 5, 0, 4},
-                {"--seeds 7,", 1, 7, 7},         {"--seeds 3,9", 2, 3, 9},
-                {"--seeds 3,1,2,", 3, 3, 2},     {"--seeds=0,", 1, 0, 0},
-                {"--seeds 4096", 4096, 0, 4095}, {"--seeds 0-4", 5, 0, 4},
-                {"--seeds 7-7", 1, 7, 7},        {"--seeds 3-5,9,11-12", 6, 3, 12}};
+    } good[] = {{"--seeds 1", 1, 0, 0},
+                {"--seeds 5", 5, 0, 4},
+                {"--seeds 7,", 1, 7, 7},
+                {"--seeds 3,9", 2, 3, 9},
+                {"--seeds 3,1,2,", 3, 3, 2},
+                {"--seeds=0,", 1, 0, 0},
+                {"--seeds 4096", 4096, 0, 4095},
+                {"--seeds 0-4", 5, 0, 4},
+                {"--seeds 9007199254740991,", 1, FGSF_SEED_MAX, FGSF_SEED_MAX},
+                {"--seeds 7-7", 1, 7, 7},
+                {"--seeds 3-5,9,11-12", 6, 3, 12}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         ASSERT_EQm(good[i].line, FGSF_CLI_RUN, run_line(good[i].line, NULL));
         ASSERT_EQ(good[i].n, cli.num_seeds);
@@ -150,6 +156,7 @@ TEST bad_input_is_one_line_that_names_it(void) {
         {"--lr 3e-4", "--set KEY=VALUE"},
         {"--seeds 4-1", "4-1"},
         {"--seeds 1-2,2", "twice"},
+        {"--seeds 9007199254740992,", "above"},
         {"--seeds 0-9999", "4096"},
         {"--grid sf.lr", "sf.lr"},
         {"--grid method=dqn,sfrql", "--methods"},

@@ -257,6 +257,111 @@ TEST features_and_observations_agree_with_steps(void) {
     PASS();
 }
 
+// ---- Definitions ---------------------------------------------------------------------------------
+
+// A key goes into run.json, into --set KEY=VALUE and to the terminal. One that cannot is refused before
+// a run is trained with it.
+TEST keys_that_could_not_be_written_are_refused(void) {
+    static const char ok[] = "env.one", esc[] = "\033[31mred";
+    static const struct {
+        const char *name, *fallback, *choices, *doc, *message;
+    } bad[] = {
+        {"env.a=b\"<x>", "a", "a|b", "One.", "others than a-z"},
+        {"env.One", "a", "a|b", "One.", "others than a-z"},
+        {"env.\033[31mred", "a", "a|b", "One.", "others than a-z"},
+        {"env.k23456789k123456789k123456789k123456789k123456789k123456789kkkk", "a", "a|b", "One.",
+         "more than 63"},
+        {ok, esc, "a|b", "One.", "control characters"},
+        {ok, "a", esc, "One.", "control characters"},
+        {ok, "a", "a|b", esc, "control characters"},
+        {ok, "a", "a|b", "\xff", "not UTF-8"},
+        {ok, "a", "a|\"b", "One.", "choices"},
+        {"one", "a", "a|b", "One.", "does not start"},
+        {"env.slip", "a", "a|b", "One.", "exists already"},
+    };
+    fgsf_env_def def = *fgsf_env_def_find("four_rooms");
+    def.name = "refused";
+    def.num_keys = 1;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const fgsf_key key = {bad[i].name, FGSF_KEY_CHOICE, 0,         bad[i].fallback, 0,
+                              0,           bad[i].choices,  bad[i].doc};
+        def.keys = &key;
+        ASSERT_EQm(bad[i].name, FGSF_ERR_INVALID, fgsf_env_register(&def));
+        ASSERTm(fgsf_last_error(), strstr(fgsf_last_error(), bad[i].message));
+    }
+    const fgsf_key good = {ok, FGSF_KEY_CHOICE, 0, "a", 0, 0, "a|b", "One."};
+    const fgsf_key twice[] = {good, good};
+    def.keys = twice;
+    def.num_keys = 2;
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_env_register(&def));
+    ASSERT(strstr(fgsf_last_error(), "'env.one' exists already"));
+    def.num_keys = 1;
+    def.summary = esc;
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_env_register(&def));
+    ASSERT(strstr(fgsf_last_error(), "summary"));
+    const fgsf_setting setting = {NULL, "env.map", esc};
+    def.summary = "Plain.";
+    def.settings = &setting;
+    def.num_settings = 1;
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_env_register(&def));
+    ASSERT(strstr(fgsf_last_error(), "setting"));
+    ASSERT(!fgsf_env_def_find("refused"));
+    PASS();
+}
+
+// Four Rooms, of which one function fails and says nothing.
+static char quiet; // the first letter of its name
+
+static fgsf_status quiet_create(const void *params, int num_tasks, fgsf_env **out) {
+    return quiet == 'c' ? FGSF_ERR_MEMORY
+                        : fgsf_env_def_find("four_rooms")->create(params, num_tasks, out);
+}
+
+static fgsf_status quiet_reset(fgsf_env *env, fgsf_rng *rng) {
+    (void)env, (void)rng;
+    return quiet == 'r' ? FGSF_ERR_SIMULATOR : FGSF_OK;
+}
+
+static fgsf_status quiet_step(fgsf_env *env, int action, fgsf_rng *rng, fgsf_step_result *out) {
+    (void)env, (void)action, (void)rng, (void)out;
+    return (fgsf_status)77;
+}
+
+static fgsf_status quiet_set_state(fgsf_env *env, const double *values, int n) {
+    (void)env, (void)values, (void)n;
+    return FGSF_ERR_INVALID;
+}
+
+TEST a_failure_without_a_message_gets_one(void) {
+    static fgsf_env_def def;
+    fgsf_config cfg;
+    fgsf_env *env = NULL;
+    fgsf_step_result result;
+    fgsf_rng rng = fgsf_rng_make(1, FGSF_STREAM_ENV);
+    double state[MAX_SIZE] = {0};
+    def = *fgsf_env_def_find("four_rooms");
+    def.name = "quiet";
+    def.create = quiet_create;
+    def.reset = quiet_reset;
+    def.step = quiet_step;
+    def.set_state = quiet_set_state;
+    ASSERT_OK(fgsf_env_register(&def));
+    ASSERT_OK(fgsf_config_resolve("quiet", "clean", "sfrql", &cfg));
+    quiet = 'c';
+    ASSERT_EQ(FGSF_ERR_MEMORY, fgsf_env_create(&cfg, &env));
+    ASSERT_STR_EQ("quiet: create failed without a message (memory)", fgsf_last_error());
+    quiet = 'r';
+    ASSERT_OK(fgsf_env_create(&cfg, &env));
+    ASSERT_EQ(FGSF_ERR_SIMULATOR, fgsf_env_reset(env, &rng));
+    ASSERT_STR_EQ("quiet: reset failed without a message (simulator)", fgsf_last_error());
+    ASSERT_EQ(77, (int)fgsf_env_step(env, 0, &rng, &result));
+    ASSERT_STR_EQ("quiet: step failed without a message (unknown)", fgsf_last_error());
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_env_set_state(env, state, env->spec.full_size));
+    ASSERT_STR_EQ("quiet: set_state failed without a message (invalid)", fgsf_last_error());
+    fgsf_env_free(env);
+    PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
@@ -268,5 +373,7 @@ int main(int argc, char **argv) {
     RUN_TEST(two_threads_give_the_bits_of_two_serial_runs);
     RUN_TEST(a_full_state_restarts_exactly);
     RUN_TEST(features_and_observations_agree_with_steps);
+    RUN_TEST(keys_that_could_not_be_written_are_refused);
+    RUN_TEST(a_failure_without_a_message_gets_one);
     GREATEST_MAIN_END();
 }

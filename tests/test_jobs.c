@@ -84,6 +84,7 @@ static int bad_job(void *ctx, int index, fgsf_job_progress *p) {
     if (index == 2) raise(SIGKILL);
     if (index == 3) abort();
     if (index == 4) return 7;
+    if (index == 6) exit(0);
     if (index == 5) {
         snprintf(p->message, sizeof p->message, "disk full");
         return 1;
@@ -94,16 +95,18 @@ static int bad_job(void *ctx, int index, fgsf_job_progress *p) {
 TEST a_crash_harms_no_other_job(void) {
     FILE *out = tmpfile();
     fgsf_jobs_options options = {.parallel = 2, .quiet = true, .out = out, .ended = note_end};
-    ASSERT_EQ(4, fgsf_jobs_run(bad_job, NULL, JOBS, &options));
+    ASSERT_EQ(5, fgsf_jobs_run(bad_job, NULL, JOBS, &options));
     for (int i = 0; i < JOBS; i++) {
-        bool bad = i >= 2 && i <= 5;
-        ASSERT_EQ(bad ? (i < 4 ? FGSF_JOB_CRASHED : FGSF_JOB_FAILED) : FGSF_JOB_DONE, ends[i]);
+        bool bad = i >= 2 && i <= 6;
+        ASSERT_EQ(bad ? (i < 4 || i == 6 ? FGSF_JOB_CRASHED : FGSF_JOB_FAILED) : FGSF_JOB_DONE,
+                  ends[i]);
         ASSERT_EQ(!bad, shared->runs[i]);
     }
     ASSERT(strstr(messages[2], "signal 9"));
     ASSERT(strstr(messages[3], "signal 6"));
     ASSERT_STR_EQ("exit code 7", messages[4]);
     ASSERT_STR_EQ("disk full", messages[5]);
+    ASSERT_STR_EQ("the process ended within the job, with exit code 0", messages[6]);
     char text[4096];
     rewind(out);
     text[fread(text, 1, sizeof text - 1, out)] = '\0';

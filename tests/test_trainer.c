@@ -612,6 +612,30 @@ TEST what_cannot_be_centred_or_drawn_is_refused(void) {
     PASS();
 }
 
+// Four Rooms whose third instance has a longer state than the others.
+static int instances;
+
+static fgsf_status grow(const void *params, int num_tasks, fgsf_env **out) {
+    FGSF_TRY(fgsf_env_def_find("four_rooms")->create(params, num_tasks, out));
+    if (++instances == 3) (*out)->spec.state_size += 1000;
+    return FGSF_OK;
+}
+
+TEST instances_of_different_sizes_are_refused(void) {
+    static fgsf_env_def def;
+    fgsf_config cfg;
+    fgsf_trainer *t = NULL;
+    def = *fgsf_env_def_find("four_rooms");
+    def.name = "growing";
+    def.create = grow;
+    ASSERT_OK(fgsf_env_register(&def));
+    ASSERT_OK(configure("clean", "sfrql", TINY, &cfg));
+    ASSERT_OK(fgsf_config_set(&cfg, "env.name", "growing", "test"));
+    ASSERT_EQ(FGSF_ERR_INVALID, fgsf_trainer_create(&cfg, &t));
+    ASSERT_STR_EQ("growing: two instances differ in their sizes", fgsf_last_error());
+    PASS();
+}
+
 GREATEST_MAIN_DEFS();
 
 int main(int argc, char **argv) {
@@ -640,5 +664,6 @@ int main(int argc, char **argv) {
     RUN_TEST(pairs_with_few_stored_samples_wait);
     RUN_TEST(centred_features_have_mean_zero);
     RUN_TEST(what_cannot_be_centred_or_drawn_is_refused);
+    RUN_TEST(instances_of_different_sizes_are_refused);
     GREATEST_MAIN_END();
 }

@@ -22,7 +22,7 @@ int fgsf_cli_fail(const fgsf_cli *cli) {
 
 // Returns the value of digits only, or -1.
 static int64_t whole_number(const char *text, size_t length) {
-    if (length == 0 || length > 15 || strspn(text, "0123456789") < length) return -1;
+    if (length == 0 || length > 16 || strspn(text, "0123456789") < length) return -1;
     return strtoll(text, NULL, 10);
 }
 
@@ -62,6 +62,7 @@ static bool add_seeds(fgsf_flags *f, int64_t first, int64_t last, const char *al
     if (first < 0 || last < first) {
         return fgsf_flags_bad(f, all, "is not a number of seeds, a range 0-4 or a list 3,7,");
     }
+    if (last > FGSF_SEED_MAX) return fgsf_flags_bad(f, all, "has a seed above 9007199254740991");
     for (int64_t seed = first; seed <= last; seed++) {
         for (int i = 0; i < cli->num_seeds; i++) {
             if (cli->seeds[i] == seed) return fgsf_flags_bad(f, all, "names a seed twice");

@@ -2,6 +2,7 @@
 #include "flags.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,9 @@ static bool are_plain(const fgsf_flags *flags, int argc, char **argv) {
 }
 
 int fgsf_flags_read(fgsf_flags *flags, int argc, char **argv) {
+    // A plugin may set a locale with a decimal comma, for the process. This thread, which reads and
+    // writes all numbers, and the workers that it forks stay in the C locale.
+    uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
     if (!are_plain(flags, argc, argv)) return FGSF_FLAGS_BAD;
     if (!fgsf_plugins_load(flags->program, &argc, argv)) return FGSF_FLAGS_BAD;
     for (int i = 1; i < argc; i++) {

@@ -51,7 +51,8 @@ struct fgsf_flags {
     int code;         // with this exit code
 };
 
-// Reads the command line. Returns FGSF_FLAGS_RUN, or the exit code of a program that is to end now.
+// Reads the command line. Returns FGSF_FLAGS_RUN, or the exit code of a program that is to end now. From
+// then on the calling thread is in the C locale, whatever a plugin sets.
 int fgsf_flags_read(fgsf_flags *flags, int argc, char **argv);
 
 // Says "program: --flag 'value': why" and returns false.

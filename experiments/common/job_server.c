@@ -80,7 +80,9 @@ bool fgsf_job_server_start(fgsf_job_server *server, fgsf_job job, void *ctx) {
     *server = (fgsf_job_server){.fd = -1, .running = -1};
     void *shared = mmap(NULL, sizeof *server->progress, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0) {
+    // What MPI starts must not inherit an end: the server would never see the end of its input.
+    const int type = SOCK_SEQPACKET | SOCK_CLOEXEC;
+    if (shared == MAP_FAILED || socketpair(AF_UNIX, type, 0, ends) != 0) {
         fgsf_fail(FGSF_ERR_MEMORY, "cannot start a process for jobs: %s", strerror(errno));
         if (shared != MAP_FAILED) munmap(shared, sizeof *server->progress);
         return false;

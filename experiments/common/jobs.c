@@ -113,6 +113,7 @@ static void work(const pool *p, int index, pid_t driver) {
     signal(SIGXFSZ, SIG_IGN); // a file limit is then an error with a name
     sigprocmask(SIG_SETMASK, &p->outside, NULL);
     int code = p->job(p->ctx, index, &p->progress[index]);
+    p->progress[index].returned = true;
     fflush(NULL);
     _exit(code & 255);
 }
@@ -134,7 +135,7 @@ static bool start_worker(pool *p) {
     return true;
 }
 
-static fgsf_job_end classify(int status, char *message, size_t size) {
+static fgsf_job_end classify(int status, bool returned, char *message, size_t size) {
     if (WIFSIGNALED(status)) {
         if (fgsf_stop && WTERMSIG(status) == SIGKILL) {
             snprintf(message, size, "killed while stopping");
@@ -142,6 +143,11 @@ static fgsf_job_end classify(int status, char *message, size_t size) {
         }
         snprintf(message, size, "killed by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
+        return FGSF_JOB_CRASHED;
+    }
+    if (!returned) { // a plugin may call exit(0), which is not the end of a job
+        snprintf(message, size, "the process ended within the job, with exit code %d",
+                 WEXITSTATUS(status));
         return FGSF_JOB_CRASHED;
     }
     if (WEXITSTATUS(status) == 0) return FGSF_JOB_DONE;
@@ -155,7 +161,8 @@ static void finish_worker(pool *p, int slot, int status) {
     worker w = p->workers[slot];
     char message[512], line[900], took[32];
     snprintf(message, sizeof message, "%.511s", p->progress[w.index].message);
-    fgsf_job_end end = classify(status, message, sizeof message);
+    bool returned = p->progress[w.index].returned;
+    fgsf_job_end end = classify(status, returned, message, sizeof message);
     fgsf_progress_duration(fgsf_jobs_now() - w.started, took, sizeof took);
     snprintf(line, sizeof line, "%-6s %s  %s%s%s", words[end], name_of(p, w.index), took,
              *message ? "  " : "", message);

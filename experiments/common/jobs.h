@@ -31,6 +31,7 @@
 typedef struct fgsf_job_progress {
     _Atomic int64_t steps, total;
     _Atomic double last_return, loss; // of the last episodes and updates; NaN while unknown
+    _Atomic bool returned;            // set by the pool: the job's function came to its end
     char message[512]; // what the driver says when the job ends: a failure, or a remark
 } fgsf_job_progress;
 
@@ -41,7 +42,7 @@ typedef enum fgsf_job_end {
     FGSF_JOB_DONE,
     FGSF_JOB_INTERRUPTED, // stopped when asked to, or never started
     FGSF_JOB_FAILED,      // returned a failure
-    FGSF_JOB_CRASHED,     // killed by a signal
+    FGSF_JOB_CRASHED,     // killed by a signal, or its process ended before it did
 } fgsf_job_end;
 
 typedef struct fgsf_jobs_options {

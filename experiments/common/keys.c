@@ -44,7 +44,7 @@ static void allowed(const fgsf_key *key, const char *bar, char *text, size_t siz
         break;
     case FGSF_KEY_CHOICE:
         text[0] = '\0';
-        for (const char *c = key->choices; *c; c++) {
+        for (const char *c = key->choices; *c && used < size; c++) {
             const char one[2] = {*c, '\0'};
             used += (size_t)snprintf(text + used, size - used, "%s", *c == '|' ? bar : one);
         }

@@ -439,6 +439,16 @@ int fgsf_mpi_jobs_run(fgsf_job job, void *ctx, int count, const fgsf_jobs_option
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &s.size);
+    if (s.size != fgsf_mpi_ranks()) { // else every process would take itself for rank 0
+        fgsf_job_server_close(&s.server);
+        MPI_Finalize();
+        fgsf_fail(
+            FGSF_ERR_UNSUPPORTED,
+            "the environment speaks of %d MPI ranks, but MPI has %d: start with mpirun or srun, "
+            "or without the variables that they set",
+            fgsf_mpi_ranks(), s.size);
+        return -1;
+    }
     if (s.rank == 0 && !prepare_lead(&s, count)) MPI_Abort(MPI_COMM_WORLD, 1);
     bool orphan = false, orderly = s.rank == 0 ? lead(&s) : follow(&s, count >= 0, &orphan);
     finish_letters(&s, orderly ? s.patience : 1);

@@ -105,7 +105,7 @@ static fgsf_status write_tasks(view *v, bool map) {
 
 fgsf_status fgsf_pictures_write(fgsf_run *run, const fgsf_config *cfg, fgsf_agent *agent) {
     view v = {.agent = agent};
-    fgsf_status status = fgsf_env_create(cfg, &v.env);
+    fgsf_status status = fgsf_evaluate_env(agent, cfg, &v.env);
     if (status != FGSF_OK) return status;
     bool map = fgsf_four_rooms_model(v.env) != NULL;
     const fgsf_env_spec *spec = &v.env->spec;

@@ -26,7 +26,9 @@ static bool load(const char *program, const char *path) {
     register_function *function;
     memcpy(&function, &symbol, sizeof function); // ISO C has no cast between the two
     if (function() == FGSF_OK) return true;
-    fgsf_say("%s: --plugin '%.200s': %s", program, path, fgsf_last_error());
+    const char *why = fgsf_last_error();
+    fgsf_say("%s: --plugin '%.200s': %s", program, path,
+             *why ? why : "fgsf_plugin_register failed without a message");
     return false;
 }
 

@@ -23,7 +23,8 @@
 
 FGSF_BEGIN_DECLS
 
-#define FGSF_ENV_PARAMS_SIZE 4096 // room for an environment's own parameters
+#define FGSF_SEED_MAX 9007199254740991 // the largest integer that JSON's numbers hold exactly
+#define FGSF_ENV_PARAMS_SIZE 4096      // room for an environment's own parameters
 
 // The order of each enum is the order of its choices in the key table.
 enum fgsf_method {

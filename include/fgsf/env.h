@@ -101,8 +101,9 @@ struct fgsf_env {
 };
 
 // Registers an environment under its name. The definition must outlive every use. Refused are a
-// definition that lacks a function, a key that is taken or does not start with "env.", and a name that
-// another definition has.
+// definition that lacks a function, a key that is taken, does not start with "env.", has more than 63
+// characters or others than a-z, 0-9, '_' and '.', texts with control characters, and a name that another
+// definition has.
 FGSF_API fgsf_status fgsf_env_register(const fgsf_env_def *def);
 
 // Returns the i-th registered environment, or NULL past the last.
