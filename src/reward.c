@@ -313,6 +313,13 @@ static void copy_mlp(mlp *m, bool back) {
     if (!back) m->saved[3 * n] = (double)fgsf_optimizer_steps(m->opt);
 }
 
+// The last number counts steps.
+static fgsf_status check_saved(const mlp *m, const char *source, const char *name) {
+    double steps = m->saved[3 * fgsf_network_size(m->net)];
+    if (steps >= 0.0 && steps <= 1e15) return FGSF_OK;
+    return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s: %g is not a number of steps", source, name, steps);
+}
+
 void fgsf_reward_walk(fgsf_reward *reward, fgsf_walk *w, const char *name) {
     mlp *m = &reward->mlp;
     size_t d = (size_t)reward->d;
@@ -330,6 +337,7 @@ void fgsf_reward_walk(fgsf_reward *reward, fgsf_walk *w, const char *name) {
     case FGSF_REWARD_MLP:
         if (!w->loading) copy_mlp(m, false);
         w->array(w, name, FGSF_F64, m->saved, 3 * fgsf_network_size(m->net) + 1);
+        if (w->loading && w->status == FGSF_OK) w->status = check_saved(m, w->source, name);
         if (w->loading && w->status == FGSF_OK) copy_mlp(m, true);
         break;
     }
