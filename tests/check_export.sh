@@ -281,11 +281,14 @@ bad overhead_scaling.csv "overhead_scaling.csv:3: column 'y': '0' is not positiv
 seal() {
     $python - <<'PYTHON'
 import json
-run, data, total = json.load(open("run.json")), open("train.csv", "rb").read(), 0xcbf29ce484222325
-for byte in data:
-    total = (total ^ byte) * 0x100000001b3 % 2**64
-run["files"] = {"train.csv": [f"{len(data)} {total:016x}"]}
-json.dump(run, open("run.json", "w"))
+def fnv(data, total=0xcbf29ce484222325):
+    for byte in data:
+        total = (total ^ byte) * 0x100000001b3 % 2**64
+    return total
+run, data = json.load(open("run.json")), open("train.csv", "rb").read()
+run["files"] = {"train.csv": [f"{len(data)} {fnv(data):016x}"]}
+text = json.dumps(run)[1:]
+open("run.json", "w").write('{\n"checksum": "%016x",\n' % fnv(text.encode()) + text)
 PYTHON
 }
 seal_and() { seal && "$@"; }
@@ -293,6 +296,7 @@ bad train.csv "is not the file that run.json describes" seal_and sed -i '$d' tra
 bad train.csv "is not the file that run.json describes" seal_and sed -i '5s/1/2/' train.csv
 bad train.csv "is not the file that run.json describes" seal_and rm train.csv
 bad run.json "files" seal_and sed -i 's/"train.csv": \["/&x/' run.json
+bad run.json "checksum" seal_and sed -i 's/"seconds": /&1/' run.json
 rm -rf spoilt
 cp -r runs/reacher spoilt
 (cd spoilt/dqn/seed-0 && seal)

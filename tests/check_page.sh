@@ -57,7 +57,7 @@ for seed in $(seq 10 1009); do
     run=many/four_rooms/sfrql/seed-$seed
     mkdir -p "$run"
     cp out/four_rooms/sfrql/seed-0/*.csv "$run"
-    sed "/^\"checksum\"/d; s/^\"seed\": 0,/\"seed\": $seed,/; s/\"seed\": 0/\"seed\": $seed/" \
+    sed "/^\"checksum\"/d; /^\"files\"/d; s/^\"seed\": 0,/\"seed\": $seed,/; s/\"seed\": 0/\"seed\": $seed/" \
         out/four_rooms/sfrql/seed-0/run.json >"$run/run.json"
 done
 PATH=/nowhere "$bin/four_rooms" "${tiny[@]}" --methods sfrql --seeds 1 --out many \
