@@ -632,7 +632,7 @@ TEST instances_of_different_sizes_are_refused(void) {
     ASSERT_OK(configure("clean", "sfrql", TINY, &cfg));
     ASSERT_OK(fgsf_config_set(&cfg, "env.name", "growing", "test"));
     ASSERT_EQ(FGSF_ERR_INVALID, fgsf_trainer_create(&cfg, &t));
-    ASSERT_STR_EQ("growing: two instances differ in their sizes", fgsf_last_error());
+    ASSERT_STR_EQ("growing: two instances differ in sizes or files", fgsf_last_error());
     PASS();
 }
 
