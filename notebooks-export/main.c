@@ -78,7 +78,7 @@ static int lock_stage(const char *path, bool mine) {
 static void remove_leftovers(exporter *e) {
     DIR *dir = opendir(e->out);
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        if (fnmatch(".export-??????", entry->d_name, 0) != 0) continue;
+        if (fnmatch(".fgsf-export-??????", entry->d_name, 0) != 0) continue;
         const char *path = pool_printf(&e->pool, "%s/%s", e->out, entry->d_name);
         int fd = lock_stage(path, false);
         if (fd < 0) continue;
@@ -94,7 +94,7 @@ static fgsf_status open_stage(exporter *e) {
     fgsf_jobs_watch_stop(); // until here there is nothing to remove
     e->lock = -1;
     for (int tries = 0; e->lock < 0 && tries < 10; tries++) { // one may go before it is locked
-        const char *path = pool_printf(&e->pool, "%s/.export-XXXXXX", e->out);
+        const char *path = pool_printf(&e->pool, "%s/.fgsf-export-XXXXXX", e->out);
         if (!mkdtemp((char *)path)) {
             return fgsf_fail(FGSF_ERR_IO, "%s: %s", e->out, strerror(errno));
         }
@@ -139,10 +139,10 @@ static fgsf_status run_export(exporter *e) {
     if (e->nmade == 0) {
         return fgsf_fail(FGSF_ERR_INVALID, "%s: no finished run to show yet", e->runs);
     }
-    if (e->corpus.partial) return publish_folder(e, "figures");
-    TRY(notebook_write(e));
+    if (!e->corpus.partial) TRY(notebook_write(e));
     if (fgsf_stop) return fgsf_fail(FGSF_STOPPED, "stopped");
     TRY(publish_folder(e, "figures"));
+    if (e->corpus.partial) return FGSF_OK;
     TRY(publish_folder(e, "tables"));
     return publish_file(e, "notebook.ipynb");
 }

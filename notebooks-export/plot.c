@@ -266,6 +266,7 @@ static fgsf_status try_figure(exporter *e, const group *g, const figure *fig) {
     char *defs = NULL;
     const char *title = NULL;
     if ((fig->needs & ~g->has) != 0) return FGSF_OK;
+    if (fgsf_stop) return fgsf_fail(FGSF_STOPPED, "stopped");
     fgsf_status status = collect(e, g, fig, &f, &data, &defs, &title);
     if (status == FGSF_OK && f.rows > 0) status = write_figure(e, g, fig, title, data, defs);
     free(data);

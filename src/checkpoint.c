@@ -354,7 +354,8 @@ static void walk_files(fgsf_walk *w, const fgsf_trainer *t) {
     w->integer(w, "env.files", &files);
     if (w->status != FGSF_OK || files == t->spec.files) return;
     w->status = fgsf_fail(FGSF_ERR_INVALID,
-                          "env.map: the file is not the one that %s was made with", w->source);
+                          "%s: was made with another content of the files of '%s' (env.map, say)",
+                          w->source, t->cfg.env.name);
 }
 
 static void walk_trainer(fgsf_walk *w, void *object) {

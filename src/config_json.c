@@ -168,7 +168,9 @@ fgsf_status fgsf_json_parse(const char *text, const char *source, cJSON **out) {
 }
 
 bool fgsf_json_is_sealed(const cJSON *run) {
-    return cJSON_HasObjectItem(run, "checksum") || cJSON_HasObjectItem(run, "files");
+    const cJSON *version = cJSON_GetObjectItemCaseSensitive(run, "fgsf_version");
+    bool old = cJSON_IsString(version) && strncmp(version->valuestring, "0.1.", 4) == 0;
+    return cJSON_HasObjectItem(run, "checksum") || (cJSON_HasObjectItem(run, "files") && !old);
 }
 
 fgsf_status fgsf_config_parse(fgsf_config *cfg, const char *text, const char *source) {

@@ -71,7 +71,8 @@ void fgsf_text_copy(char *out, size_t size, const char *text) {
 }
 
 fgsf_status fgsf_fail(fgsf_status status, const char *format, ...) {
-    char message[sizeof last_error]; // a caller may pass fgsf_last_error() itself as an argument
+    char
+        message[sizeof last_error + 4]; // a caller may pass fgsf_last_error() itself as an argument
     va_list args;
     locale_t before = fgsf_number_begin();
     va_start(args, format);

@@ -206,7 +206,7 @@ done
 begin_export() {
     "$export_bin" runs -o killed >/dev/null 2>err &
     pid=$!
-    until compgen -G 'killed/.export-*/figures/*.svg' >/dev/null; do
+    until compgen -G 'killed/.fgsf-export-*/figures/*.svg' >/dev/null; do
         kill -0 $pid 2>/dev/null || fail "ended before its first figure: $(cat err)"
         sleep 0.02
     done
@@ -223,9 +223,9 @@ begin_export
 kill -KILL $pid
 wait $pid 2>/dev/null || true
 [ -n "$(ls -A killed)" ] || fail "nothing was left to be removed"
-mkdir killed/.export-in_use killed/.export-other-folder
-flock killed/.export-in_use "$export_bin" runs/reacher -o killed >/dev/null
-[ "$(ls -A killed | xargs)" = ".export-in_use .export-other-folder figures notebook.ipynb tables" ] ||
+mkdir killed/.fgsf-export-in_use killed/.fgsf-export-other-folder
+flock killed/.fgsf-export-in_use "$export_bin" runs/reacher -o killed >/dev/null
+[ "$(ls -A killed | xargs)" = ".fgsf-export-in_use .fgsf-export-other-folder figures notebook.ipynb tables" ] ||
     fail "killed: $(ls -A killed)"
 
 # ---- bad input ---------------------------------------------------------------------------------

@@ -283,7 +283,8 @@ TEST the_run_json_of_an_old_run_is_read(void) {
         fgsf_config cfg = made("clean", runs[i].method);
         snprintf(
             json, sizeof json,
-            "{\"schema\": \"fgsf.run/1\", \"config\": {\"method\": \"%s\", \"env.reacher_lag\": "
+            "{\"schema\": \"fgsf.run/1\", \"fgsf_version\": \"0.1.0\", \"files\": {}, "
+            "\"config\": {\"method\": \"%s\", \"env.reacher_lag\": "
             "true, \"sf.representation\": \"psi\", \"sf.target_mode\": \"hard\", "
             "\"sf.target_period\": 500, \"sf.loss_scale\": \"sum\", \"sf.gpi_scope\": \"all\", "
             "\"dqn.double\": false, \"sf.grad_mix\": %s}}",

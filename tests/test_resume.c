@@ -268,7 +268,10 @@ TEST another_map_is_refused(const char *env, const char *map, const char *mirror
         ASSERT_OK(fgsf_trainer_create(&cfg, &t));
         if (i == 0) ASSERT_OK(fgsf_trainer_step(t));
         if (i == 0) ASSERT_OK(fgsf_trainer_save(t, state));
-        if (i == 1) ASSERT_REFUSED(fgsf_trainer_load(t, state), "env.map: the file is not");
+        if (i == 1) {
+            ASSERT_REFUSED(fgsf_trainer_load(t, state), state);
+            ASSERT(strstr(fgsf_last_error(), "another content of the files"));
+        }
         if (i == 2) ASSERT_OK(fgsf_trainer_load(t, state));
         fgsf_trainer_free(t);
     }

@@ -110,7 +110,7 @@ fgsf_status fgsf_pictures_write(fgsf_run *run, const fgsf_config *cfg, fgsf_agen
     bool map = fgsf_four_rooms_model(v.env) != NULL;
     const fgsf_env_spec *spec = &v.env->spec;
     v.state = malloc((size_t)spec->state_size * sizeof(float));
-    v.q = malloc((size_t)(spec->num_tasks * spec->num_actions) * sizeof(float));
+    v.q = malloc((size_t)(fgsf_agent_num_policies(agent) * spec->num_actions) * sizeof(float));
     v.raw = malloc((size_t)spec->full_size * sizeof(double));
     if (!v.state || !v.q || !v.raw) {
         status = fgsf_fail(FGSF_ERR_MEMORY, "no memory for pictures");

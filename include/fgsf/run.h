@@ -133,7 +133,7 @@ FGSF_API void fgsf_run_close(fgsf_run *run);
 // run.json, or when another process holds it.
 FGSF_API fgsf_status fgsf_run_mark_failed(const fgsf_run_id *id, const char *message);
 
-// Opens a CSV file of the run for appending. With `last_step` < 0 it starts with `header` only.
+// Opens a CSV file of the run for appending; its name is [a-z0-9_-]+.csv, of less than 32 bytes. With `last_step` < 0 it starts with `header` only.
 // Otherwise rows whose first column is at most `last_step` stay and the rest is dropped, so that a resumed
 // run ends with the same file as an uninterrupted one. The rows that stay must be, byte for byte, those of
 // one of the last two syncs in run.json, which must have come to that step. Before a checkpoint is
