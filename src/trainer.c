@@ -21,7 +21,8 @@ fgsf_status fgsf_trainer_create_env(const fgsf_trainer *t, fgsf_env **out) {
         return FGSF_OK;
     }
     fgsf_env_free(env);
-    return fgsf_fail(FGSF_ERR_INVALID, "%s: two instances differ in sizes or files", t->cfg.env.name);
+    return fgsf_fail(FGSF_ERR_INVALID, "%s: two instances differ in sizes or files",
+                     t->cfg.env.name);
 }
 
 static fgsf_status create_envs(fgsf_trainer *t) {
