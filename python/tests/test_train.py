@@ -103,8 +103,8 @@ def test_what_cannot_be_trained_on_is_named():
 
 
 def test_cartpole_is_solved(measure):
-    """At least 475 over 20 greedy episodes after the last step; docs/python.md has five seeds."""
-    assert measure.score("CartPole-v1", "semi", seed=0) >= 475
+    """At least 475 after the last step on two of three seeds; docs/python.md says why not on all."""
+    assert sorted(measure.score("CartPole-v1", "semi", seed) for seed in range(3))[1] >= 475
 
 
 def test_frozen_lake_beside_value_iteration(measure):
