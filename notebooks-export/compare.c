@@ -44,6 +44,18 @@ static bool has_kind(const char *cell, const char *kind) {
     return strncmp(cell, kind, length) == 0 && settings_of(cell) == cell + length;
 }
 
+// Whether no other cell has the arm's method and kind, as in a comparison of kinds that have each their own
+// learning rate.
+static bool only_settings(const arm *const *arms, size_t n, const arm *one) {
+    size_t length = strcspn(one->cell, "+="), same = 0;
+    for (size_t i = 0; i < n; i++) {
+        same += strcmp(arms[i]->method, one->method) == 0 &&
+                strcspn(arms[i]->cell, "+=") == length &&
+                strncmp(arms[i]->cell, one->cell, length) == 0;
+    }
+    return same == 1;
+}
+
 static int compare_cells(const void *a, const void *b) {
     const arm *x = *(const arm *const *)a;
     const arm *y = *(const arm *const *)b;
@@ -71,7 +83,8 @@ static const arm *arm_of_cell(const arm *const *arms, size_t n, const char *cell
 }
 
 // The primary contrast, the steps from the published semi-gradient to the full gradient, every cell
-// that was run with both gradients, and the full gradient against each other kind at the same settings.
+// that was run with both gradients, and the full gradient against each other kind at the same settings
+// or, where both have only one, at their own.
 static void ablation_pairs(pool *p, const group *g, arm_pair **out, size_t *n) {
     static const char *const STEPS[][2] = {{"B1", "B0"}, {"C2", "A0"}, {"C1", "C2"}, {"B0", "C1"},
                                            {"B3", "B0"}, {"A1", "B1"}, {"A1", "B3"}, {"A1", "A0"}};
@@ -87,8 +100,10 @@ static void ablation_pairs(pool *p, const group *g, arm_pair **out, size_t *n) {
         for (size_t j = 0; j < count; j++) {
             bool full = strncmp(arms[i]->method, "fg-", 3) == 0;
             const char *settings = settings_of(arms[i]->cell), *others = settings_of(arms[j]->cell);
+            bool equal = strcmp(settings, others) == 0 || (only_settings(arms, count, arms[i]) &&
+                                                           only_settings(arms, count, arms[j]));
             if (i != j && has_kind(arms[i]->cell, "full") && others != arms[j]->cell &&
-                strcmp(arms[i]->method, arms[j]->method) == 0 && strcmp(settings, others) == 0) {
+                strcmp(arms[i]->method, arms[j]->method) == 0 && equal) {
                 put_pair(p, arms[i], arms[j], out, n);
             }
             if (!full || strcmp(arms[i]->method + 3, arms[j]->method) != 0) continue;
