@@ -75,7 +75,8 @@ typedef struct run {
     double lr; // of the network that learns the task; NAN when not recorded, like the next three
     double seconds, steps_per_task, eval_epsilon;
     const char *eval_reward;
-    const char *changed; // settings that differ from the method's in its preset; NULL: not recorded
+    const char *changed; // as fgsf_config_changes has it; NULL: not recorded
+    const char *hash;    // of its configuration, if an older summary says nothing else; or NULL
     csv train, eval, policy_map, trajectory;
     bool summary_only; // no directory: `ends` stands for train, means for the episodes of eval
     csv ends;          // task, cum_reward and perhaps area at the end of each task
@@ -95,6 +96,9 @@ typedef struct corpus {
 // Reads everything below root except what earlier exports left there.
 fgsf_status runs_read(pool *p, const char *root, corpus *out);
 fgsf_status run_parse(pool *p, const char *path, const char *text, size_t size, run *out);
+// Makes the configuration of a run again, from its preset and what it changed.
+fgsf_status run_configure(pool *p, run *r);
+void changes_of(pool *p, const run *r, names *out); // "key=value" each
 
 // ---- summary.c ----------------------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fgsf/config.h"
+
 #include "export.h"
 #include "number.h"
 
@@ -164,11 +166,56 @@ static void add_arm(pool *p, group *g, const run *r) {
     pool_push(p, &g->arms, &g->narms, &a, sizeof a);
 }
 
-// Runs that are averaged or compared must have the same settings; cells may differ from each other.
-static fgsf_status check_same(const run *a, const run *b) {
+// Whether one of the settings "key=value" is about the key that `setting` begins with.
+static bool names_key(const names *settings, const char *setting) {
+    size_t length = strcspn(setting, "=") + 1;
+    for (size_t i = 0; i < settings->n; i++) {
+        if (strncmp(settings->v[i], setting, length) == 0) return true;
+    }
+    return false;
+}
+
+// Whether the run has the value of "key=value", by what it changed or else by its method's usual settings.
+static bool has_setting(pool *p, const run *r, const char *setting) {
+    fgsf_config usual;
+    names changes = {0};
+    char is[FGSF_TEXT_SIZE] = "";
+    const char *key = pool_printf(p, "%.*s", (int)strcspn(setting, "="), setting);
+    changes_of(p, r, &changes);
+    if (names_find(&changes, setting, NULL)) return true;
+    if (names_key(&changes, setting) ||
+        fgsf_config_resolve(r->env, text_or_empty(r->preset), r->method, &usual) != FGSF_OK) {
+        return false;
+    }
+    fgsf_config_get(&usual, key, is, sizeof is);
+    return strcmp(setting, pool_printf(p, "%s=%s", key, is)) == 0;
+}
+
+static bool has_changes(pool *p, const run *r, const run *of) {
+    names changes = {0};
+    changes_of(p, of, &changes);
+    for (size_t i = 0; i < changes.n; i++) {
+        if (!has_setting(p, r, changes.v[i])) return false;
+    }
+    return true;
+}
+
+// Runs that are averaged or compared must have the same settings, but for those of their methods; cells
+// may differ from each other. Of an older summary nothing but the hash of the configuration is known.
+static fgsf_status check_same(pool *p, const run *a, const run *b, bool seeds) {
     const char *preset_a = text_or_empty(a->preset), *preset_b = text_or_empty(b->preset);
+    if (seeds && a->hash && b->hash && strcmp(a->hash, b->hash) != 0) {
+        return fgsf_fail(
+            FGSF_ERR_INVALID,
+            "%s (config_hash %s) and %s (config_hash %s) are seeds of %s%s%s with different "
+            "settings and cannot be averaged: keep them in folders of their own",
+            a->dir, a->hash, b->dir, b->hash, a->method, a->cell ? "@" : "",
+            text_or_empty(a->cell));
+    }
     if (!a->changed || !b->changed) return FGSF_OK; // not recorded
-    if (strcmp(a->changed, b->changed) == 0 && strcmp(preset_a, preset_b) == 0) return FGSF_OK;
+    bool same =
+        strcmp(a->changed, b->changed) == 0 || (has_changes(p, a, b) && has_changes(p, b, a));
+    if (same && strcmp(preset_a, preset_b) == 0) return FGSF_OK;
     return fgsf_fail(FGSF_ERR_INVALID,
                      "%s (%s%s%s) and %s (%s%s%s) have different settings and cannot be compared: "
                      "keep them in folders of their own, or run them as cells of one study",
@@ -189,7 +236,7 @@ static fgsf_status add_run(pool *p, group *g, run *r) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s seed %ld is the same run as in %s", r->dir,
                          a->label, r->seed, before->dir);
     }
-    if (before) TRY(check_same(before, r));
+    for (size_t i = 0; i < a->nruns; i++) TRY(check_same(p, a->runs[i], r, true));
     pool_push(p, &a->runs, &a->nruns, &r, sizeof r);
     g->has |= data_of(r);
     return FGSF_OK;
@@ -267,7 +314,7 @@ static fgsf_status finish_group(pool *p, group *g) {
         a->shown = a->nruns > 0 && (!a->cell || g->narms <= MAX_SHOWN);
         shown += a->shown;
         if (a->nruns == 0 || a->cell) continue;
-        if (first) TRY(check_same(first, arm_example(a)));
+        if (first) TRY(check_same(p, first, arm_example(a), false));
         if (!first) first = arm_example(a);
     }
     name_arms(p, g);

@@ -157,6 +157,38 @@ for out in ("out 3", "out 4"):
             assert same, f"{file}: {a} and {b}"
 PYTHON
 
+# ---- what the runs were, from a summary alone ------------------------------------------------------
+
+# told FOLDER PRESET CHANGED [SED]: the summary again, with the columns that later versions have.
+told() {
+    mkdir -p "$1"
+    sed "${4:-}" kept-rows/summary.csv | awk -F, -v preset="$2" -v changed="$3" '
+        NR == 1 { print $0 ",eval_overestimation,eval_action_gap,preset,changed,psi_error"; next }
+        { print $0 ",0.5,0.25," preset ",\"" changed "\"," ($2 ~ /dqn/ || $7 ? "" : 0.125) }' >"$1/summary.csv"
+}
+# refused WORD... FOLDER: exit code 2 and one line with all words.
+refused() {
+    local code=0
+    "$export_bin" "${!#}" -o refused-out >/dev/null 2>err || code=$?
+    [ $code = 2 ] && [ "$(wc -l <err)" = 1 ] || fail "$*: exit code $code: $(cat err)"
+    for word in "${@:1:$#-1}"; do grep -qF -- "$word" err || fail "'$word' is not in: $(cat err)"; done
+}
+
+# Other settings: between seeds, between methods, and where only the hash of the configuration is known.
+told slip/a clean ""
+told slip/b clean "env.slip=0.1" '2,$s/^\([^,]*,[^,]*,,\)/\19/'
+refused "env.slip=0.1" slip/a/summary.csv slip/b/summary.csv slip
+told slip/a clean "" '/,fg-dqn,/d'
+told slip/b clean "env.slip=0.1" '1p; /,fg-dqn,/!d'
+refused "env.slip=0.1" slip/a/summary.csv slip/b/summary.csv slip
+told slip/b clean "env.slip=0" '1p; /,fg-dqn,/!d' # the usual value
+"$export_bin" slip -o slip-out >/dev/null || fail "the same settings are refused"
+told slip/b clean "sf.lr=0.1, no.such=1" '1p; /,fg-dqn,/!d'
+refused "slip/b/summary.csv:2" "no.such" slip
+mkdir hashes
+sed '/,sfrql,,2,/s/,0,,\([^,]*\)$/,1f,,\1/' kept-rows/summary.csv >hashes/summary.csv
+refused "config_hash 0" "config_hash 1f" "sfrql" hashes
+
 # ---- names that gnuplot, CSV and Markdown could trip over ---------------------------------------
 
 $python - <<'PYTHON'
