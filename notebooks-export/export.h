@@ -257,9 +257,9 @@ double paper_cumulative(const paper_values *ref, const group *g, const char *met
                         const char *task);
 double paper_return(const paper_values *ref, const group *g, const char *method, const char *task,
                     double *std);
-// Whether the arm is a method of the paper, with nothing changed, and trained for as many steps per
-// task, so that a gap means something.
-bool paper_scale(const paper_values *ref, const group *g, const arm *a);
+// Whether the arm is a method of the paper in the preset `compat`, with nothing changed, and trained for
+// as many steps per task as the published figure shows, so that a gap means something.
+bool paper_scale(pool *p, const paper_values *ref, const group *g, const arm *a);
 double paper_milliseconds(const paper_values *ref, const char *method);
 // The authors' code as we ran it, mean over its seeds at the learning rate nearest to `lr`; NAN when
 // lr is.

@@ -11,7 +11,7 @@
 static fgsf_status put_bar(exporter *e, const group *g, plot *f, const arm *a, const scores *s,
                            size_t task, enum metric metric, bool *any_paper) {
     fgsf_stats_interval y;
-    bool published = metric == RETURN && paper_scale(&e->paper, g, a);
+    bool published = metric == RETURN && paper_scale(&e->pool, &e->paper, g, a);
     const char *name = s->tasks.v[task];
     double paper = published ? paper_return(&e->paper, g, a->method, name, NULL) : NAN;
     scores one = scores_tasks(&e->pool, s, task, task + 1);

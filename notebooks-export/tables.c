@@ -37,7 +37,7 @@ static fgsf_status fill_cumulative(exporter *e, const group *g, const arm *a, ta
         cell_head(t, a, task, reward.s.seeds);
         cell_interval(t, "cumulative reward", y, reward.s.seeds);
         cell_number(t, "paper", paper);
-        cell_number(t, "gap", paper_scale(&e->paper, g, a) ? y.value - paper : NAN);
+        cell_number(t, "gap", paper_scale(&e->pool, &e->paper, g, a) ? y.value - paper : NAN);
         cell_number(t, "authors' code", a->cell ? NAN : code);
         cell_interval(t, "area under the curve / steps", under, area.s.seeds);
         table_end_row(t);
@@ -63,7 +63,7 @@ static fgsf_status fill_returns(exporter *e, const group *g, const arm *a, table
         if (metric == RETURN) {
             cell_number(t, "paper", paper);
             cell_number(t, "paper, std", std);
-            cell_number(t, "gap", paper_scale(&e->paper, g, a) ? y.value - paper : NAN);
+            cell_number(t, "gap", paper_scale(&e->pool, &e->paper, g, a) ? y.value - paper : NAN);
             cell_number(t, "authors' code", a->cell ? NAN : code);
         }
         table_end_row(t);

@@ -189,6 +189,17 @@ mkdir hashes
 sed '/,sfrql,,2,/s/,0,,\([^,]*\)$/,1f,,\1/' kept-rows/summary.csv >hashes/summary.csv
 refused "config_hash 0" "config_hash 1f" "sfrql" hashes
 
+# The paper's values stand beside its own runs only, as long as its figure shows.
+published() { # PRESET CHANGED: whether they do
+    told paper "$1" "$2"
+    "$export_bin" paper -o paper-out >/dev/null
+    grep -q '^PAPER = 1' paper-out/figures/reacher_evaluation.gp
+}
+published compat "train.steps_per_task=30000" || fail "no value of the paper"
+! published compat "" || fail "values of the paper beside longer runs"
+! published clean "train.steps_per_task=30000" || fail "values of the paper beside another preset"
+! published compat "sf.lr=0.1, train.steps_per_task=30000" || fail "values of the paper beside other settings"
+
 # ---- names that gnuplot, CSV and Markdown could trip over ---------------------------------------
 
 $python - <<'PYTHON'
