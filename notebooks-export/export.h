@@ -170,7 +170,8 @@ void cell_parts(pool *p, const char *cell, names *out);
 
 // ---- scores.c -----------------------------------------------------------------------------------
 
-// The first NSHOWN stand in every table and figure of scores.
+// The first NSHOWN stand in every table and figure of scores; those about values follow, which runs may
+// lack. All of them are compared.
 enum metric {
     CUMULATIVE,
     DISCOUNTED,
@@ -179,7 +180,12 @@ enum metric {
     RETURN,
     ZERO_SHOT,
     NSHOWN,
-    AREA = NSHOWN
+    OVERESTIMATION = NSHOWN,
+    ACTION_GAP,
+    PSI_ERROR,
+    NCOMPARED,
+    AREA = NCOMPARED,
+    NMETRICS
 };
 
 // Scores of one arm, (seeds, tasks); seeds is 0 when the arm has none.
@@ -340,8 +346,9 @@ void plot_row(exporter *e, plot *f, const char *label, look how, const char *qua
               fgsf_stats_interval y, size_t seeds);
 // The second label is that of the panels behind the first, NULL for the same.
 void plot_rows(plot *f, const char *first_xlabel, const char *second_xlabel, int zero);
-// Rows of all shown metrics for these arms.
-fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n);
+// Rows of the metrics [first, last) for these arms.
+fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n, enum metric first,
+                        enum metric last);
 
 extern const figure training_figures[]; // each ends with an empty row
 extern const figure evaluation_figures[];

@@ -145,9 +145,10 @@ static const char *row_label(exporter *e, const arm *a, const arm *const *arms, 
     return *told ? pool_printf(&e->pool, "%s (%s)", a->name, told) : a->name;
 }
 
-fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n) {
+fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n, enum metric first,
+                        enum metric last) {
     fputs("method,quantity,mean,low,high,seeds\n", f->csv);
-    for (enum metric k = 0; k < NSHOWN; k++) {
+    for (enum metric k = first; k < last; k++) {
         bool differs = false;
         TRY(any_differs(e, arms, n, k, &differs));
         for (size_t i = 0; i < n && differs; i++) {
@@ -165,13 +166,22 @@ fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n) 
     return FGSF_OK;
 }
 
-static fgsf_status write_scores(exporter *e, const group *g, plot *f) {
+static fgsf_status plot_shown(exporter *e, const group *g, plot *f, enum metric first,
+                              enum metric last) {
     size_t n = 0;
     const arm **arms = pool_get(&e->pool, g->narms, sizeof *arms);
     for (size_t i = 0; i < g->narms; i++) {
         if (g->arms[i].shown) arms[n++] = &g->arms[i];
     }
-    return plot_scores(e, f, arms, n);
+    return plot_scores(e, f, arms, n, first, last);
+}
+
+static fgsf_status write_scores(exporter *e, const group *g, plot *f) {
+    return plot_shown(e, g, f, 0, NSHOWN);
+}
+
+static fgsf_status write_values(exporter *e, const group *g, plot *f) {
+    return plot_shown(e, g, f, NSHOWN, NCOMPARED);
 }
 
 // ---- profiles -----------------------------------------------------------------------------------
@@ -277,6 +287,8 @@ static fgsf_status write_differences(exporter *e, const group *g, plot *f) {
 
 const figure evaluation_figures[] = {
     {"scores", HAS_EVAL, "scores, mean over seeds and 95 % interval", write_scores, "intervals"},
+    {"values", HAS_EVAL, "overestimation, action gap and error of psi, mean and 95 % interval",
+     write_values, "intervals"},
     {"success", HAS_EVAL, "success after training, mean and 95 % interval", write_success, "bars"},
     {"evaluation", HAS_EVAL, "final evaluation, mean and 95 % interval", write_returns, "bars"},
     {"zero_shot", HAS_EVAL | HAS_HELD_OUT, "zero-shot return on held-out tasks", write_zero_shot,

@@ -22,7 +22,7 @@ static fgsf_status write_ablation(exporter *e, const group *g, plot *f) {
     const arm **arms = NULL;
     size_t n = 0;
     ablation_arms(&e->pool, g, &arms, &n);
-    return n < 2 ? FGSF_OK : plot_scores(e, f, arms, n);
+    return n < 2 ? FGSF_OK : plot_scores(e, f, arms, n, 0, NSHOWN);
 }
 
 // One arm of a grid: semi+sf.lr=3e-4+env.slip=0.1 is, for sf.lr, the series "fg-sfrql semi" at 3e-4 in

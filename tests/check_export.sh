@@ -174,6 +174,29 @@ refused() {
     for word in "${@:1:$#-1}"; do grep -qF -- "$word" err || fail "'$word' is not in: $(cat err)"; done
 }
 
+# Values: the same from directories and from their summary, and nothing where no run has any.
+cp -r runs/reacher with-values
+sed -i '1s/$/,psi_error/; 2,$s/$/,0.125/; $s/0.125$/nan/' with-values/*sfrql*/*/train.csv
+sed -i '1s/$/,overestimation,action_gap/; 2,$s/$/,0.5,0.25/' with-values/*/*/eval.csv
+told clean clean ""
+for folder in with-values clean; do
+    "$export_bin" $folder -o "$folder out" >/dev/null
+    grep -q '^sfrql,3,few seeds,0.5,0.5,0.5,0.25,0.25,0.25,0.125,0.125,0.125$' "$folder out/tables/reacher_values.csv" &&
+        grep -q '^dqn,3,few seeds,0.5,0.5,0.5,0.25,0.25,0.25,,,$' "$folder out/tables/reacher_values.csv" ||
+        fail "$folder: $(cat "$folder out/tables/reacher_values.csv")"
+    grep -q '^fg-sfrql,sfrql,error of psi,all,3,0,' "$folder out/tables/reacher_comparisons.csv" ||
+        fail "$folder: errors of psi are not compared"
+done
+[ ! -e "out 2/tables/reacher_values.csv" ] || fail "values of runs without any"
+told differs clean ""
+awk -F, 'NR > 1 && $2 == "sfrql" { sub(/,0.5,0.25,clean/, ",0.7,0.15,clean") } 1' differs/summary.csv >x
+mv x differs/summary.csv
+"$export_bin" differs -o differs-out >/dev/null
+grep -q '^sfrql,overestimation,0.7,0.7,0.7,3$' differs-out/figures/reacher_values.csv || fail "no figure of values"
+grep -q "^TITLE = 'reacher (clean): overestimation" differs-out/figures/reacher_values.gp || fail "no preset in the title"
+[ "$(head -1 differs-out/tables/reacher_summary.csv)" = "$(head -1 "out 2/tables/reacher_summary.csv")" ] ||
+    fail "the summary has other columns"
+
 # Other settings: between seeds, between methods, and where only the hash of the configuration is known.
 told slip/a clean ""
 told slip/b clean "env.slip=0.1" '2,$s/^\([^,]*,[^,]*,,\)/\19/'
