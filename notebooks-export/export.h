@@ -146,7 +146,7 @@ typedef struct arm {
 typedef struct group {
     const char *name;  // as files begin
     const char *title; // as figures begin
-    const char *about; // behind the title: preset and changed settings; NULL when they differ
+    const char *about; // behind the title: study, preset, changed settings; or NULL
     const char *env, *paper_env, *layout;
     arm *arms;
     size_t narms;
@@ -157,7 +157,9 @@ typedef struct group {
 
 fgsf_status groups_make(pool *p, const char *root, const corpus *runs, group **out, size_t *n);
 bool group_has_one_method(const group *g);
-bool group_shares(pool *p, const group *g, const char *piece); // whether all cells have it
+// Whether a piece of the arm's cell tells it from others: not when all have it, nor when it is a usual
+// setting that no other arm varies.
+bool piece_tells(pool *p, const group *g, const arm *a, const char *piece);
 const run *arm_example(const arm *a); // the first run with a directory, else the first
 look method_look(const char *method);
 const char *method_paper_name(const char *method); // NULL when the paper has none
@@ -251,6 +253,8 @@ void pairs_of(pool *p, const group *g, arm_pair **out, size_t *n);
 fgsf_status compare(pool *p, arm_pair pair, enum metric metric, const part *tasks, comparison *out);
 // The cells of the gradient ablation, from the published semi-gradient to the full gradient first.
 void ablation_arms(pool *p, const group *g, const arm ***out, size_t *n);
+// What a cell of it is in words; NULL for other cells.
+const char *ablation_words(const char *cell);
 
 // ---- paper.c ------------------------------------------------------------------------------------
 

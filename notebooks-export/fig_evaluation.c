@@ -114,35 +114,28 @@ static fgsf_status any_differs(exporter *e, const arm *const *arms, size_t n, en
 }
 
 // Whether all arms have changed this setting, so that it tells no row from another.
-static bool all_changed(const char *setting, size_t length, const arm *const *arms, size_t n) {
+static bool all_changed(exporter *e, const char *setting, const arm *const *arms, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        const char *at = arm_example(arms[i])->changed;
-        while (at && (strncmp(at, setting, length) != 0 || (at[length] && at[length] != ','))) {
-            at = strstr(at, ", ");
-            at = at ? at + 2 : NULL;
-        }
-        if (!at) return false;
+        names changes = {0};
+        changes_of(&e->pool, arm_example(arms[i]), &changes);
+        if (!names_find(&changes, setting, NULL)) return false;
     }
     return true;
 }
 
-// A cell is named by what it changes and the others do not, where that is recorded and short.
+// A cell is named by what it changes and the others do not, where that is recorded and short and its name
+// does not say it.
 static const char *row_label(exporter *e, const arm *a, const arm *const *arms, size_t n) {
-    static const char *const NAMES[][2] = {{"A0", "published SFDQN"}, {"A1", "published FG-SFDQN"}};
-    const char *changed = a->cell && !strchr(a->cell, '=') ? arm_example(a)->changed : NULL;
+    names changes = {0};
     const char *told = "";
-    for (const char *end; changed && *changed; changed = *end ? end + 2 : end) {
-        end = strstr(changed, ", ");
-        if (!end) end = changed + strlen(changed);
-        if (all_changed(changed, (size_t)(end - changed), arms, n)) continue;
-        told = pool_printf(&e->pool, "%s%s%.*s", told, *told ? ", " : "", (int)(end - changed),
-                           changed);
+    if (!a->cell || strchr(a->cell, '=') || ablation_words(a->cell)) return a->name;
+    changes_of(&e->pool, arm_example(a), &changes);
+    for (size_t i = 0; i < changes.n; i++) {
+        if (all_changed(e, changes.v[i], arms, n)) continue;
+        told = pool_printf(&e->pool, "%s%s%s", told, *told ? ", " : "", changes.v[i]);
     }
-    if (strlen(told) > 60) told = "";
-    for (size_t i = 0; a->cell && i < sizeof NAMES / sizeof NAMES[0]; i++) {
-        if (strcmp(a->cell, NAMES[i][0]) == 0) told = NAMES[i][1];
-    }
-    return *told ? pool_printf(&e->pool, "%s (%s)", a->name, told) : a->name;
+    bool fits = *told && strlen(told) <= 60;
+    return fits ? pool_printf(&e->pool, "%s (%s)", a->name, told) : a->name;
 }
 
 fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n, enum metric first,
@@ -287,8 +280,6 @@ static fgsf_status write_differences(exporter *e, const group *g, plot *f) {
 
 const figure evaluation_figures[] = {
     {"scores", HAS_EVAL, "scores, mean over seeds and 95 % interval", write_scores, "intervals"},
-    {"values", HAS_EVAL, "overestimation, action gap and error of psi, mean and 95 % interval",
-     write_values, "intervals"},
     {"success", HAS_EVAL, "success after training, mean and 95 % interval", write_success, "bars"},
     {"evaluation", HAS_EVAL, "final evaluation, mean and 95 % interval", write_returns, "bars"},
     {"zero_shot", HAS_EVAL | HAS_HELD_OUT, "zero-shot return on held-out tasks", write_zero_shot,
@@ -296,5 +287,7 @@ const figure evaluation_figures[] = {
     {"profile", HAS_EVAL, "performance profile", write_profile, "curves"},
     {"differences", HAS_PAIRS | HAS_EVAL, "differences, paired by seed, mean and 95 % interval",
      write_differences, "intervals"},
+    {"values", HAS_EVAL, "overestimation, action gap and error of psi, mean and 95 % interval",
+     write_values, "intervals"},
     {0},
 };

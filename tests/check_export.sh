@@ -223,6 +223,30 @@ published compat "train.steps_per_task=30000" || fail "no value of the paper"
 ! published clean "train.steps_per_task=30000" || fail "values of the paper beside another preset"
 ! published compat "sf.lr=0.1, train.steps_per_task=30000" || fail "values of the paper beside other settings"
 
+# Names: a usual setting that no other arm varies is left out, unless two arms would be called the same.
+told cells clean "" '/,fg-dqn,/s/,fg-dqn,,/,sfrql,semi-hard+env.slip=0,/; /,dqn,/d'
+"$export_bin" cells -o cells-out >/dev/null
+[ "$(cut -d, -f1 cells-out/figures/reacher_scores.csv | sort -u | xargs)" = "fg-sfrql method sfrql sfrql; semi-hard" ] ||
+    fail "names: $(cat cells-out/figures/reacher_scores.csv)"
+grep -q "^TITLE = 'reacher (cells, clean): " cells-out/figures/reacher_scores.gp || fail "no study in the title"
+told cells clean "" '/,fg-dqn,/s/,fg-dqn,,/,sfrql,semi-hard+env.slip=0,/; /,dqn,/s/,dqn,,/,sfrql,semi-hard,/'
+"$export_bin" cells -o cells-out >/dev/null
+grep -q '^sfrql@semi-hard+env.slip=0,' cells-out/figures/reacher_scores.csv || fail "two arms with one name"
+rm -r cells
+told maze clean "env.layout=large" 's/^reacher/point_maze/'
+"$export_bin" maze -o maze-out >/dev/null
+grep -q "^TITLE = 'point_maze_large (clean): " maze-out/figures/point_maze_large_scores.gp || fail "no layout"
+grep -q '^A0 (published SFDQN),' "out 1/figures/four_rooms_ablation.csv" || fail "cells without words"
+
+# A line does not bridge a value without runs, and a long title goes on in the next line.
+study="a study whose name is so long that it would not fit above the figure, were it written in one line"
+mkdir "$study"
+cp -r runs/four_rooms/sfrql@*sf.lr_prior=* "$study"
+rm -r "$study/sfrql@hard+sf.lr_prior=3e-4"
+"$export_bin" "$study" -o gap-out >/dev/null
+grep -q '^hard,SF: success,3e-4,2,,,,0$' gap-out/figures/four_rooms_sf.lr_prior.csv || fail "no gap in the line"
+grep -q '^HEAD = 17' gap-out/figures/four_rooms_scores.gp || fail "a long title in one line"
+
 # ---- names that gnuplot, CSV and Markdown could trip over ---------------------------------------
 
 $python - <<'PYTHON'
