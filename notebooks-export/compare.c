@@ -22,15 +22,26 @@ static const arm *plain_arm(const group *g, const char *method) {
     return NULL;
 }
 
-// From the published semi-gradient to the published full gradient, one ingredient at a time; the
-// other cells follow in the order of their names.
+// The cells of the gradient ablation, from the published semi-gradient to the published full gradient, one
+// ingredient at a time; the other cells follow in the order of their names.
+static const char *const PATH[][2] = {{"A0", "published SFDQN"},
+                                      {"C2", "target copied every 1000"},
+                                      {"C1", "target copied every 100"},
+                                      {"B0", "semi-gradient"},
+                                      {"B3", "semi-gradient with grouping"},
+                                      {"B1", "full gradient"},
+                                      {"A1", "published FG-SFDQN"}};
+#define NPATH (sizeof PATH / sizeof PATH[0])
+
 static size_t ablation_rank(const char *cell) {
-    static const char *const PATH[] = {"A0", "C2", "C1", "B0", "B3", "B1", "A1"};
-    size_t n = sizeof PATH / sizeof PATH[0];
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(PATH[i], cell) == 0) return i;
-    }
-    return n;
+    size_t i = 0;
+    while (i < NPATH && strcmp(PATH[i][0], cell) != 0) i++;
+    return i;
+}
+
+const char *ablation_words(const char *cell) {
+    size_t i = ablation_rank(cell);
+    return i < NPATH ? PATH[i][1] : NULL;
 }
 
 // Where the settings of a cell begin, behind its kind: full+env.slip=0.1 at +env.slip=0.1.

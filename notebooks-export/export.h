@@ -75,7 +75,8 @@ typedef struct run {
     double lr; // of the network that learns the task; NAN when not recorded, like the next three
     double seconds, steps_per_task, eval_epsilon;
     const char *eval_reward;
-    const char *changed; // settings that differ from the method's in its preset; NULL: not recorded
+    const char *changed; // as fgsf_config_changes has it; NULL: not recorded
+    const char *hash;    // of its configuration, if an older summary says nothing else; or NULL
     csv train, eval, policy_map, trajectory;
     bool summary_only; // no directory: `ends` stands for train, means for the episodes of eval
     csv ends;          // task, cum_reward and perhaps area at the end of each task
@@ -95,6 +96,9 @@ typedef struct corpus {
 // Reads everything below root except what earlier exports left there.
 fgsf_status runs_read(pool *p, const char *root, corpus *out);
 fgsf_status run_parse(pool *p, const char *path, const char *text, size_t size, run *out);
+// Makes the configuration of a run again, from its preset and what it changed.
+fgsf_status run_configure(pool *p, run *r);
+void changes_of(pool *p, const run *r, names *out); // "key=value" each
 
 // ---- summary.c ----------------------------------------------------------------------------------
 
@@ -142,7 +146,7 @@ typedef struct arm {
 typedef struct group {
     const char *name;  // as files begin
     const char *title; // as figures begin
-    const char *about; // behind the title: preset and changed settings; NULL when they differ
+    const char *about; // behind the title: study, preset, changed settings; or NULL
     const char *env, *paper_env, *layout;
     arm *arms;
     size_t narms;
@@ -153,7 +157,9 @@ typedef struct group {
 
 fgsf_status groups_make(pool *p, const char *root, const corpus *runs, group **out, size_t *n);
 bool group_has_one_method(const group *g);
-bool group_shares(pool *p, const group *g, const char *piece); // whether all cells have it
+// Whether a piece of the arm's cell tells it from others: not when all have it, nor when it is a usual
+// setting that no other arm varies.
+bool piece_tells(pool *p, const group *g, const arm *a, const char *piece);
 const run *arm_example(const arm *a); // the first run with a directory, else the first
 look method_look(const char *method);
 const char *method_paper_name(const char *method); // NULL when the paper has none
@@ -166,7 +172,8 @@ void cell_parts(pool *p, const char *cell, names *out);
 
 // ---- scores.c -----------------------------------------------------------------------------------
 
-// The first NSHOWN stand in every table and figure of scores.
+// The first NSHOWN stand in every table and figure of scores; those about values follow, which runs may
+// lack. All of them are compared.
 enum metric {
     CUMULATIVE,
     DISCOUNTED,
@@ -175,7 +182,12 @@ enum metric {
     RETURN,
     ZERO_SHOT,
     NSHOWN,
-    AREA = NSHOWN
+    OVERESTIMATION = NSHOWN,
+    ACTION_GAP,
+    PSI_ERROR,
+    NCOMPARED,
+    AREA = NCOMPARED,
+    NMETRICS
 };
 
 // Scores of one arm, (seeds, tasks); seeds is 0 when the arm has none.
@@ -241,6 +253,8 @@ void pairs_of(pool *p, const group *g, arm_pair **out, size_t *n);
 fgsf_status compare(pool *p, arm_pair pair, enum metric metric, const part *tasks, comparison *out);
 // The cells of the gradient ablation, from the published semi-gradient to the full gradient first.
 void ablation_arms(pool *p, const group *g, const arm ***out, size_t *n);
+// What a cell of it is in words; NULL for other cells.
+const char *ablation_words(const char *cell);
 
 // ---- paper.c ------------------------------------------------------------------------------------
 
@@ -253,9 +267,9 @@ double paper_cumulative(const paper_values *ref, const group *g, const char *met
                         const char *task);
 double paper_return(const paper_values *ref, const group *g, const char *method, const char *task,
                     double *std);
-// Whether the arm is a method of the paper, with nothing changed, and trained for as many steps per
-// task, so that a gap means something.
-bool paper_scale(const paper_values *ref, const group *g, const arm *a);
+// Whether the arm is a method of the paper in the preset `compat`, with nothing changed, and trained for
+// as many steps per task as the published figure shows, so that a gap means something.
+bool paper_scale(pool *p, const paper_values *ref, const group *g, const arm *a);
 double paper_milliseconds(const paper_values *ref, const char *method);
 // The authors' code as we ran it, mean over its seeds at the learning rate nearest to `lr`; NAN when
 // lr is.
@@ -336,8 +350,9 @@ void plot_row(exporter *e, plot *f, const char *label, look how, const char *qua
               fgsf_stats_interval y, size_t seeds);
 // The second label is that of the panels behind the first, NULL for the same.
 void plot_rows(plot *f, const char *first_xlabel, const char *second_xlabel, int zero);
-// Rows of all shown metrics for these arms.
-fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n);
+// Rows of the metrics [first, last) for these arms.
+fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n, enum metric first,
+                        enum metric last);
 
 extern const figure training_figures[]; // each ends with an empty row
 extern const figure evaluation_figures[];

@@ -11,7 +11,7 @@
 static fgsf_status put_bar(exporter *e, const group *g, plot *f, const arm *a, const scores *s,
                            size_t task, enum metric metric, bool *any_paper) {
     fgsf_stats_interval y;
-    bool published = metric == RETURN && paper_scale(&e->paper, g, a);
+    bool published = metric == RETURN && paper_scale(&e->pool, &e->paper, g, a);
     const char *name = s->tasks.v[task];
     double paper = published ? paper_return(&e->paper, g, a->method, name, NULL) : NAN;
     scores one = scores_tasks(&e->pool, s, task, task + 1);
@@ -114,40 +114,34 @@ static fgsf_status any_differs(exporter *e, const arm *const *arms, size_t n, en
 }
 
 // Whether all arms have changed this setting, so that it tells no row from another.
-static bool all_changed(const char *setting, size_t length, const arm *const *arms, size_t n) {
+static bool all_changed(exporter *e, const char *setting, const arm *const *arms, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        const char *at = arm_example(arms[i])->changed;
-        while (at && (strncmp(at, setting, length) != 0 || (at[length] && at[length] != ','))) {
-            at = strstr(at, ", ");
-            at = at ? at + 2 : NULL;
-        }
-        if (!at) return false;
+        names changes = {0};
+        changes_of(&e->pool, arm_example(arms[i]), &changes);
+        if (!names_find(&changes, setting, NULL)) return false;
     }
     return true;
 }
 
-// A cell is named by what it changes and the others do not, where that is recorded and short.
+// A cell is named by what it changes and the others do not, where that is recorded and short and its name
+// does not say it.
 static const char *row_label(exporter *e, const arm *a, const arm *const *arms, size_t n) {
-    static const char *const NAMES[][2] = {{"A0", "published SFDQN"}, {"A1", "published FG-SFDQN"}};
-    const char *changed = a->cell && !strchr(a->cell, '=') ? arm_example(a)->changed : NULL;
+    names changes = {0};
     const char *told = "";
-    for (const char *end; changed && *changed; changed = *end ? end + 2 : end) {
-        end = strstr(changed, ", ");
-        if (!end) end = changed + strlen(changed);
-        if (all_changed(changed, (size_t)(end - changed), arms, n)) continue;
-        told = pool_printf(&e->pool, "%s%s%.*s", told, *told ? ", " : "", (int)(end - changed),
-                           changed);
+    if (!a->cell || strchr(a->cell, '=') || ablation_words(a->cell)) return a->name;
+    changes_of(&e->pool, arm_example(a), &changes);
+    for (size_t i = 0; i < changes.n; i++) {
+        if (all_changed(e, changes.v[i], arms, n)) continue;
+        told = pool_printf(&e->pool, "%s%s%s", told, *told ? ", " : "", changes.v[i]);
     }
-    if (strlen(told) > 60) told = "";
-    for (size_t i = 0; a->cell && i < sizeof NAMES / sizeof NAMES[0]; i++) {
-        if (strcmp(a->cell, NAMES[i][0]) == 0) told = NAMES[i][1];
-    }
-    return *told ? pool_printf(&e->pool, "%s (%s)", a->name, told) : a->name;
+    bool fits = *told && strlen(told) <= 60;
+    return fits ? pool_printf(&e->pool, "%s (%s)", a->name, told) : a->name;
 }
 
-fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n) {
+fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n, enum metric first,
+                        enum metric last) {
     fputs("method,quantity,mean,low,high,seeds\n", f->csv);
-    for (enum metric k = 0; k < NSHOWN; k++) {
+    for (enum metric k = first; k < last; k++) {
         bool differs = false;
         TRY(any_differs(e, arms, n, k, &differs));
         for (size_t i = 0; i < n && differs; i++) {
@@ -165,13 +159,22 @@ fgsf_status plot_scores(exporter *e, plot *f, const arm *const *arms, size_t n) 
     return FGSF_OK;
 }
 
-static fgsf_status write_scores(exporter *e, const group *g, plot *f) {
+static fgsf_status plot_shown(exporter *e, const group *g, plot *f, enum metric first,
+                              enum metric last) {
     size_t n = 0;
     const arm **arms = pool_get(&e->pool, g->narms, sizeof *arms);
     for (size_t i = 0; i < g->narms; i++) {
         if (g->arms[i].shown) arms[n++] = &g->arms[i];
     }
-    return plot_scores(e, f, arms, n);
+    return plot_scores(e, f, arms, n, first, last);
+}
+
+static fgsf_status write_scores(exporter *e, const group *g, plot *f) {
+    return plot_shown(e, g, f, 0, NSHOWN);
+}
+
+static fgsf_status write_values(exporter *e, const group *g, plot *f) {
+    return plot_shown(e, g, f, NSHOWN, NCOMPARED);
 }
 
 // ---- profiles -----------------------------------------------------------------------------------
@@ -284,5 +287,7 @@ const figure evaluation_figures[] = {
     {"profile", HAS_EVAL, "performance profile", write_profile, "curves"},
     {"differences", HAS_PAIRS | HAS_EVAL, "differences, paired by seed, mean and 95 % interval",
      write_differences, "intervals"},
+    {"values", HAS_EVAL, "overestimation, action gap and error of psi, mean and 95 % interval",
+     write_values, "intervals"},
     {0},
 };

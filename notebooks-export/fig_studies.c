@@ -22,7 +22,7 @@ static fgsf_status write_ablation(exporter *e, const group *g, plot *f) {
     const arm **arms = NULL;
     size_t n = 0;
     ablation_arms(&e->pool, g, &arms, &n);
-    return n < 2 ? FGSF_OK : plot_scores(e, f, arms, n);
+    return n < 2 ? FGSF_OK : plot_scores(e, f, arms, n, 0, NSHOWN);
 }
 
 // One arm of a grid: semi+sf.lr=3e-4+env.slip=0.1 is, for sf.lr, the series "fg-sfrql semi" at 3e-4 in
@@ -44,7 +44,7 @@ static grid_point grid_point_of(exporter *e, const group *g, const arm *a) {
             out.series = pool_printf(&e->pool, "%s%s%s", out.series, *out.series ? " " : "", piece);
         } else if (strncmp(piece, key, length) == 0 && piece[length] == '=') {
             out.value = piece + length + 1;
-        } else if (!group_shares(&e->pool, g, piece)) {
+        } else if (piece_tells(&e->pool, g, a, piece)) {
             out.panel = pool_printf(&e->pool, "%s%s, ", out.panel, piece);
         }
     }
@@ -72,19 +72,34 @@ static void grid_points(exporter *e, const group *g, grid_point **out, size_t *n
     if (*n) qsort(*out, *n, sizeof **out, compare_points);
 }
 
+static void put_place(exporter *e, plot *f, const grid_point *p, const char *panel,
+                      const names *values, size_t place, fgsf_stats_interval y, size_t seeds) {
+    plot_point(e, f, p->series, p->arm->look, panel);
+    fprintf(f->csv, ",%s,%zu", values->v[place], place + 1);
+    plot_interval(f, y);
+    fprintf(f->csv, ",%zu\n", seeds);
+}
+
+// The point before it in the list is its neighbour on the line. Where a value between them is missing, an
+// empty row breaks the line. *last is the point that was drawn last, if any.
 static fgsf_status put_grid_point(exporter *e, plot *f, const grid_point *p, enum metric metric,
-                                  size_t place) {
+                                  const names *values, const grid_point **last) {
+    static const fgsf_stats_interval GAP = {NAN, NAN, NAN};
     fgsf_stats_interval y;
     scores s;
+    size_t place = 0, before = 0;
     TRY(scores_of(&e->pool, p->arm, metric, &s));
     if (s.s.seeds == 0) return FGSF_OK;
     TRY(mean_interval(&s, &y));
     const char *panel = pool_printf(&e->pool, "%s: %s", p->panel, metric_title(metric));
+    names_find(values, p->value, &place);
+    bool joined = *last && strcmp((*last)->panel, p->panel) == 0 &&
+                  strcmp((*last)->series, p->series) == 0 &&
+                  names_find(values, (*last)->value, &before);
+    if (joined && place > before + 1) put_place(e, f, p, panel, values, before + 1, GAP, 0);
+    put_place(e, f, p, panel, values, place, y, s.s.seeds);
     plot_seeds(f, s.s.seeds);
-    plot_point(e, f, p->series, p->arm->look, panel);
-    fprintf(f->csv, ",%s,%zu", p->value, place + 1);
-    plot_interval(f, y);
-    fprintf(f->csv, ",%zu\n", s.s.seeds);
+    *last = p;
     return FGSF_OK;
 }
 
@@ -96,7 +111,7 @@ static int compare_values(const void *a, const void *b) {
 static fgsf_status write_grid(exporter *e, const group *g, plot *f) {
     grid_point *points = NULL;
     names values = {0};
-    size_t n = 0, columns = 0, place = 0;
+    size_t n = 0, columns = 0;
     bool numbers = true;
     grid_points(e, g, &points, &n);
     fputs("method,quantity,value,x,mean,low,high,seeds\n", f->csv);
@@ -108,10 +123,8 @@ static fgsf_status write_grid(exporter *e, const group *g, plot *f) {
     }
     if (n) qsort(values.v, values.n, sizeof *values.v, compare_values);
     for (enum metric k = 0; k < NSHOWN; k++) {
-        for (size_t i = 0; i < n; i++) {
-            names_find(&values, points[i].value, &place);
-            TRY(put_grid_point(e, f, &points[i], k, place));
-        }
+        const grid_point *last = NULL;
+        for (size_t i = 0; i < n; i++) TRY(put_grid_point(e, f, &points[i], k, &values, &last));
         if (k == 0) columns = f->panels.n;
     }
     put_ylabels(e, f);

@@ -47,7 +47,7 @@ static fgsf_status write_cumulative(exporter *e, const group *g, plot *f) {
         TRY(train_tasks(&e->pool, a, &own));
         for (size_t k = 0; k < own.n; k++) {
             curve c = {0};
-            double paper = paper_scale(&e->paper, g, a)
+            double paper = paper_scale(&e->pool, &e->paper, g, a)
                                ? paper_cumulative(&e->paper, g, a->method, own.v[k])
                                : NAN;
             TRY(cumulative_curve(&e->pool, a, own.v[k], &c));

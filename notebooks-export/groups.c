@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fgsf/config.h"
+
 #include "export.h"
 #include "number.h"
 
@@ -164,11 +166,56 @@ static void add_arm(pool *p, group *g, const run *r) {
     pool_push(p, &g->arms, &g->narms, &a, sizeof a);
 }
 
-// Runs that are averaged or compared must have the same settings; cells may differ from each other.
-static fgsf_status check_same(const run *a, const run *b) {
+// Whether one of the settings "key=value" is about the key that `setting` begins with.
+static bool names_key(const names *settings, const char *setting) {
+    size_t length = strcspn(setting, "=") + 1;
+    for (size_t i = 0; i < settings->n; i++) {
+        if (strncmp(settings->v[i], setting, length) == 0) return true;
+    }
+    return false;
+}
+
+// Whether the run has the value of "key=value", by what it changed or else by its method's usual settings.
+static bool has_setting(pool *p, const run *r, const char *setting) {
+    fgsf_config usual;
+    names changes = {0};
+    char is[FGSF_TEXT_SIZE] = "";
+    const char *key = pool_printf(p, "%.*s", (int)strcspn(setting, "="), setting);
+    changes_of(p, r, &changes);
+    if (names_find(&changes, setting, NULL)) return true;
+    if (names_key(&changes, setting) ||
+        fgsf_config_resolve(r->env, text_or_empty(r->preset), r->method, &usual) != FGSF_OK) {
+        return false;
+    }
+    fgsf_config_get(&usual, key, is, sizeof is);
+    return strcmp(setting, pool_printf(p, "%s=%s", key, is)) == 0;
+}
+
+static bool has_changes(pool *p, const run *r, const run *of) {
+    names changes = {0};
+    changes_of(p, of, &changes);
+    for (size_t i = 0; i < changes.n; i++) {
+        if (!has_setting(p, r, changes.v[i])) return false;
+    }
+    return true;
+}
+
+// Runs that are averaged or compared must have the same settings, but for those of their methods; cells
+// may differ from each other. Of an older summary nothing but the hash of the configuration is known.
+static fgsf_status check_same(pool *p, const run *a, const run *b, bool seeds) {
     const char *preset_a = text_or_empty(a->preset), *preset_b = text_or_empty(b->preset);
+    if (seeds && a->hash && b->hash && strcmp(a->hash, b->hash) != 0) {
+        return fgsf_fail(
+            FGSF_ERR_INVALID,
+            "%s (config_hash %s) and %s (config_hash %s) are seeds of %s%s%s with different "
+            "settings and cannot be averaged: keep them in folders of their own",
+            a->dir, a->hash, b->dir, b->hash, a->method, a->cell ? "@" : "",
+            text_or_empty(a->cell));
+    }
     if (!a->changed || !b->changed) return FGSF_OK; // not recorded
-    if (strcmp(a->changed, b->changed) == 0 && strcmp(preset_a, preset_b) == 0) return FGSF_OK;
+    bool same =
+        strcmp(a->changed, b->changed) == 0 || (has_changes(p, a, b) && has_changes(p, b, a));
+    if (same && strcmp(preset_a, preset_b) == 0) return FGSF_OK;
     return fgsf_fail(FGSF_ERR_INVALID,
                      "%s (%s%s%s) and %s (%s%s%s) have different settings and cannot be compared: "
                      "keep them in folders of their own, or run them as cells of one study",
@@ -189,7 +236,7 @@ static fgsf_status add_run(pool *p, group *g, run *r) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s seed %ld is the same run as in %s", r->dir,
                          a->label, r->seed, before->dir);
     }
-    if (before) TRY(check_same(before, r));
+    for (size_t i = 0; i < a->nruns; i++) TRY(check_same(p, a->runs[i], r, true));
     pool_push(p, &a->runs, &a->nruns, &r, sizeof r);
     g->has |= data_of(r);
     return FGSF_OK;
@@ -201,13 +248,6 @@ static void name_group(pool *p, group *g) {
     if (!g->layout) return;
     g->name = g->title = pool_printf(p, "%s_%s", g->env, g->layout);
     g->paper_env = pool_printf(p, "pointmaze_%s", g->layout);
-}
-
-// A summary does not record settings; its folder has the name of the study.
-static const char *name_study(pool *p, const run *r) {
-    const char *end = strrchr(r->dir, '/'), *start = end;
-    while (start && start > r->dir && start[-1] != '/') start--;
-    return end ? pool_printf(p, "%.*s", (int)(end - start), start) : NULL;
 }
 
 // Cells of one method have its colour and line; in a figure with several of them the points differ.
@@ -233,33 +273,72 @@ bool group_has_one_method(const group *g) {
     return true;
 }
 
-bool group_shares(pool *p, const group *g, const char *piece) {
+static void changes_of_arm(pool *p, const arm *a, names *out) {
+    if (a->nruns) changes_of(p, arm_example(a), out);
+}
+
+bool piece_tells(pool *p, const group *g, const arm *a, const char *piece) {
+    names changes = {0};
+    changes_of_arm(p, a, &changes);
+    bool recorded = a->nruns && arm_example(a)->changed;
+    bool usual = recorded && strchr(piece, '=') && !names_key(&changes, piece);
     for (size_t i = 0; i < g->narms; i++) {
         names parts = {0};
         if (g->arms[i].cell) cell_parts(p, g->arms[i].cell, &parts);
-        if (!names_find(&parts, piece, NULL)) return false;
+        if (names_find(&parts, piece, NULL)) continue;
+        changes_of_arm(p, &g->arms[i], &parts);
+        if (!usual || names_key(&parts, piece)) return true;
     }
-    return true;
+    return false;
 }
 
+// An arm is called as its label if another would have the same shorter name.
 static void name_arms(pool *p, group *g) {
     bool alone = group_has_one_method(g);
     for (size_t i = 0; i < g->narms; i++) {
         arm *a = &g->arms[i];
-        const char *told = "";
+        const char *told = "", *words = a->cell ? ablation_words(a->cell) : NULL;
         names parts = {0};
         if (a->cell) cell_parts(p, a->cell, &parts);
         for (size_t k = 0; k < parts.n; k++) {
-            if (group_shares(p, g, parts.v[k])) continue;
+            if (!piece_tells(p, g, a, parts.v[k])) continue;
             told = pool_printf(p, "%s%s%s", told, *told ? ", " : "", parts.v[k]);
         }
         a->name = !*told ? a->label : alone ? told : pool_printf(p, "%s, %s", a->method, told);
+        if (words) a->name = pool_printf(p, "%s (%s)", a->cell, words);
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(a->name, g->arms[k].name) != 0) continue;
+            a->name = a->label;
+            g->arms[k].name = g->arms[k].label;
+        }
     }
+}
+
+// What the runs share: preset and changed settings. The study, which is the folder's name, stands before
+// them where there are cells, or no preset is recorded.
+static void describe(pool *p, group *g, const char *root, const run *first) {
+    char *path = realpath(root, NULL);
+    const char *study = path && strrchr(path, '/') ? strrchr(path, '/') + 1 : "";
+    const char *preset = text_or_empty(first->preset), *changed = "";
+    names changes = {0};
+    if (!first->cell) changes_of(p, first, &changes);
+    for (size_t i = 0; i < changes.n; i++) {
+        if (strncmp(changes.v[i], "env.layout=", 11) == 0) continue; // is in the title
+        changed = pool_printf(p, "%s, %s", changed, changes.v[i]);
+    }
+    if (strlen(changed) > MAX_ABOUT) changed = ", settings changed";
+    if (!(g->has & HAS_ABLATION) && (*preset || !first->summary_only)) study = "";
+    if (strstr(study, preset)) preset = "";
+    bool both = *study && *preset;
+    if (*study || *preset) {
+        g->about = pool_printf(p, "%s%s%s%s", study, both ? ", " : "", preset, changed);
+    }
+    free(path);
 }
 
 // Refuses methods with different settings, decides which arms the general figures show, and says what
 // the group is about.
-static fgsf_status finish_group(pool *p, group *g) {
+static fgsf_status finish_group(pool *p, const char *root, group *g) {
     const run *first = NULL;
     size_t shown = 0;
     for (size_t i = 0; i < g->narms; i++) {
@@ -267,7 +346,7 @@ static fgsf_status finish_group(pool *p, group *g) {
         a->shown = a->nruns > 0 && (!a->cell || g->narms <= MAX_SHOWN);
         shown += a->shown;
         if (a->nruns == 0 || a->cell) continue;
-        if (first) TRY(check_same(first, arm_example(a)));
+        if (first) TRY(check_same(p, first, arm_example(a), false));
         if (!first) first = arm_example(a);
     }
     name_arms(p, g);
@@ -276,15 +355,11 @@ static fgsf_status finish_group(pool *p, group *g) {
     for (size_t i = 0; i < g->narms && !first; i++) {
         if (g->arms[i].nruns) first = arm_example(&g->arms[i]);
     }
-    if (first && !first->preset && first->summary_only) g->about = name_study(p, first);
-    if (!first || !first->preset) return FGSF_OK;
-    const char *changed = !first->cell && first->changed ? first->changed : "";
-    if (strlen(changed) > MAX_ABOUT) changed = "settings changed";
-    g->about = pool_printf(p, "%s%s%s", first->preset, *changed ? ", " : "", changed);
+    if (first) describe(p, g, root, first);
     return FGSF_OK;
 }
 
-static fgsf_status env_groups(pool *p, const corpus *c, group **list, size_t *n) {
+static fgsf_status env_groups(pool *p, const char *root, const corpus *c, group **list, size_t *n) {
     run **order = pool_get(p, c->nruns, sizeof *order);
     for (size_t i = 0; i < c->nruns; i++) order[i] = &c->runs[i];
     qsort(order, c->nruns, sizeof *order, compare_runs);
@@ -296,7 +371,7 @@ static fgsf_status env_groups(pool *p, const corpus *c, group **list, size_t *n)
         }
         TRY(add_run(p, &(*list)[*n - 1], order[i]));
     }
-    for (size_t i = 0; i < *n; i++) TRY(finish_group(p, &(*list)[i]));
+    for (size_t i = 0; i < *n; i++) TRY(finish_group(p, root, &(*list)[i]));
     return FGSF_OK;
 }
 
@@ -395,7 +470,7 @@ static void tidy_names(pool *p, group *list, size_t n) {
 }
 
 fgsf_status groups_make(pool *p, const char *root, const corpus *c, group **out, size_t *n) {
-    TRY(env_groups(p, c, out, n));
+    TRY(env_groups(p, root, c, out, n));
     size_t envs = *n;
     for (size_t i = 0; c->partial && i < envs; i++) (*out)[i].has &= HAS_TRAIN;
     if (!c->partial) {

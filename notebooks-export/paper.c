@@ -75,18 +75,30 @@ double paper_return(const paper_values *ref, const group *g, const char *method,
     return number_at(&ref->evaluation, row, "mean");
 }
 
-bool paper_scale(const paper_values *ref, const group *g, const arm *a) {
+// Whether the run is one of the paper's, but perhaps for the layout and the number of steps.
+static bool is_published(pool *p, const run *r) {
+    names changes = {0};
+    if (!r->preset || strcmp(r->preset, "compat") != 0 || !r->changed) return false;
+    changes_of(p, r, &changes);
+    for (size_t i = 0; i < changes.n; i++) {
+        if (strncmp(changes.v[i], "train.steps_per_task=", 21) != 0 &&
+            strncmp(changes.v[i], "env.layout=", 11) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool paper_scale(pool *p, const paper_values *ref, const group *g, const arm *a) {
     static const char *const ENVS[] = {"four_rooms", "reacher", "pointmaze"};
-    const char *changed = a->nruns ? arm_example(a)->changed : NULL;
-    if (a->cell || (changed && *changed)) return false; // the paper has no such runs
+    if (a->nruns == 0 || a->cell || !is_published(p, arm_example(a))) return false;
     for (size_t i = 0; i < sizeof ENVS / sizeof ENVS[0]; i++) {
         char column[32];
         snprintf(column, sizeof column, "%s_paper", ENVS[i]);
         if (strncmp(g->paper_env, ENVS[i], strlen(ENVS[i])) != 0) continue;
         for (size_t row = 0; row < ref->hyper.rows; row++) {
-            if (!matches(&ref->hyper, row, "key", "steps_per_task")) continue;
-            return a->nruns &&
-                   number_at(&ref->hyper, row, column) == arm_example(a)->steps_per_task;
+            if (!matches(&ref->hyper, row, "key", "steps_shown")) continue;
+            return number_at(&ref->hyper, row, column) == arm_example(a)->steps_per_task;
         }
     }
     return false;

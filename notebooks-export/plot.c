@@ -11,6 +11,10 @@
 #include "export.h"
 #include "jobs.h"
 
+// Pixels that a character and a line of a title take.
+#define TITLE_CHAR 7
+#define TITLE_LINE 17
+
 // ---- templates ----------------------------------------------------------------------------------
 
 const char *template_text(const char *name) {
@@ -202,6 +206,29 @@ static const char *make_title(exporter *e, const group *g, const figure *fig, co
                        *label ? "]" : "");
 }
 
+// How much of a text to write in a line: whole words, at least one.
+static size_t line_length(const char *text, size_t room) {
+    size_t n = strlen(text);
+    if (n <= room) return n;
+    for (n = room; n > 0 && text[n] != ' ';) n--;
+    return n ? n : strcspn(text, " ");
+}
+
+// Writes the title in lines as long as the figure is wide, and returns their number.
+static int put_title(exporter *e, plot *f, const char *title) {
+    int lines = 1;
+    fputs("TITLE = ", f->defs);
+    for (;; lines++) {
+        size_t n = line_length(title, (size_t)(f->width - 40) / TITLE_CHAR);
+        put_quoted(f->defs, pool_printf(&e->pool, "%.*s", (int)n, title), false);
+        if (title[n] == '\0') break;
+        title += n + 1;
+        fputs(".\"\\n\".", f->defs);
+    }
+    fputc('\n', f->defs);
+    return lines;
+}
+
 static fgsf_status write_script(exporter *e, const char *name, const char *defs,
                                 const figure *fig) {
     char body[64];
@@ -232,7 +259,9 @@ static fgsf_status collect(exporter *e, const group *g, const figure *fig, plot 
         int extra = strcmp(fig->body, "intervals") == 0 ? 0 : legend_extra(f);
         f->height += extra;
         plot_number(f, "EXTRA", extra);
-        plot_text(f, "TITLE", *title);
+        int head = TITLE_LINE * (put_title(e, f, *title) - 1);
+        f->height += head;
+        plot_number(f, "HEAD", head);
         plot_number(f, "WIDTH", f->width);
         plot_number(f, "HEIGHT", f->height);
     }

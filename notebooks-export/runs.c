@@ -54,41 +54,61 @@ static double json_number(const cJSON *json, const char *key) {
     return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
-// Settings that cannot change a result, and those that tell runs apart.
-static bool is_compared(const char *key) {
-    static const char *const OTHERS[] = {"seed",
-                                         "method",
-                                         "preset",
-                                         "env.name",
-                                         "env.layout",
-                                         "train.log_every",
-                                         "train.checkpoint_every"};
-    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
-        if (strcmp(OTHERS[i], key) == 0) return false;
+void changes_of(pool *p, const run *r, names *out) {
+    const char *end = NULL;
+    for (const char *at = r->changed; at && *at; at = *end ? end + 2 : end) {
+        end = strstr(at, ", ");
+        if (!end) end = at + strlen(at);
+        names_add(p, out, pool_printf(p, "%.*s", (int)(end - at), at));
     }
-    return strncmp(key, "diag.", 5) != 0 && strncmp(key, "device.", 7) != 0;
 }
 
-// Lists the settings that the run changed: "env.slip=0.1, sf.lr=0.0003". Stays NULL if the usual
-// ones are not known, for an environment or a method that is not ours.
-static void read_changes(pool *p, const cJSON *config, run *r) {
+// Lists the settings that the run changed. Stays NULL if the usual ones are not known, for an
+// environment or a method that is not ours.
+static fgsf_status read_changes(pool *p, const char *path, const char *text, run *r) {
     fgsf_config cfg;
-    char *text = NULL;
-    if (fgsf_config_resolve(r->env, r->preset ? r->preset : "", r->method, &cfg) == FGSF_OK) {
-        text = fgsf_config_to_json(&cfg);
+    const char *preset = r->preset ? r->preset : "";
+    if (fgsf_config_resolve(r->env, preset, r->method, &cfg) != FGSF_OK) return FGSF_OK;
+    TRY(fgsf_config_parse(&cfg, text, path));
+    char *changes = fgsf_config_changes(&cfg);
+    if (!changes) return FGSF_ERR_MEMORY;
+    r->changed = pool_printf(p, "%s", changes);
+    free(changes);
+    return FGSF_OK;
+}
+
+// Reads what figures and tables need of a configuration, which may be that of an unknown environment.
+static fgsf_status read_config(pool *p, const char *path, const cJSON *config, run *r) {
+    if (strncmp(r->env, "point_maze", 10) == 0) { // for the others it says nothing
+        TRY(json_text(p, path, config, "env.layout", false, &r->layout));
     }
-    cJSON *usual = cJSON_Parse(text ? text : "");
-    if (usual) r->changed = "";
-    for (const cJSON *is = config ? config->child : NULL; is && usual; is = is->next) {
-        const cJSON *was = cJSON_GetObjectItemCaseSensitive(usual, is->string);
-        if (!was || !is_compared(is->string) || cJSON_Compare(is, was, true)) continue;
-        char *value = cJSON_IsString(is) ? NULL : cJSON_PrintUnformatted(is);
-        r->changed = pool_printf(p, "%s%s%s=%s", r->changed, *r->changed ? ", " : "", is->string,
-                                 value ? value : is->valuestring);
-        free(value);
+    TRY(json_text(p, path, config, "preset", false, &r->preset));
+    TRY(json_text(p, path, config, "eval.reward", false, &r->eval_reward));
+    r->steps_per_task = json_number(config, "train.steps_per_task");
+    r->eval_epsilon = json_number(config, "eval.epsilon");
+    r->lr = json_number(config, strstr(r->method, "dqn") ? "dqn.lr" : "sf.lr");
+    return FGSF_OK;
+}
+
+fgsf_status run_configure(pool *p, run *r) {
+    fgsf_config cfg;
+    names changes = {0};
+    cJSON *config = NULL;
+    if (fgsf_config_resolve(r->env, r->preset, r->method, &cfg) != FGSF_OK) return FGSF_OK;
+    changes_of(p, r, &changes);
+    for (size_t i = 0; i < changes.n; i++) {
+        int length = (int)strcspn(changes.v[i], "=");
+        const char *key = pool_printf(p, "%.*s", length, changes.v[i]);
+        const char *value = changes.v[i] + length + (changes.v[i][length] == '=');
+        TRY(fgsf_config_set(&cfg, key, value, r->dir));
     }
-    cJSON_Delete(usual);
+    char *text = fgsf_config_to_json(&cfg);
+    if (!text) return fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
+    fgsf_status status = json_parse(r->dir, text, strlen(text), &config);
+    if (status == FGSF_OK) status = read_config(p, r->dir, config, r);
+    cJSON_Delete(config);
     free(text);
+    return status;
 }
 
 static fgsf_status read_fields(pool *p, const char *path, const cJSON *json, run *r) {
@@ -106,17 +126,7 @@ static fgsf_status read_fields(pool *p, const char *path, const cJSON *json, run
     }
     r->seed = (long)seed;
     r->seconds = json_number(json, "seconds");
-    const cJSON *config = cJSON_GetObjectItemCaseSensitive(json, "config");
-    if (strncmp(r->env, "point_maze", 10) == 0) { // for the others it says nothing
-        TRY(json_text(p, path, config, "env.layout", false, &r->layout));
-    }
-    TRY(json_text(p, path, config, "preset", false, &r->preset));
-    TRY(json_text(p, path, config, "eval.reward", false, &r->eval_reward));
-    r->steps_per_task = json_number(config, "train.steps_per_task");
-    r->eval_epsilon = json_number(config, "eval.epsilon");
-    r->lr = json_number(config, strstr(r->method, "dqn") ? "dqn.lr" : "sf.lr");
-    read_changes(p, config, r);
-    return FGSF_OK;
+    return read_config(p, path, cJSON_GetObjectItemCaseSensitive(json, "config"), r);
 }
 
 // Reads dir/name when it is there.
@@ -143,6 +153,7 @@ static fgsf_status read_run(pool *p, const char *dir, const char *path, corpus *
     TRY(run_parse(p, path, text, size, &r));
     bool done = strcmp(r.status, "done") == 0;
     TRY(fgsf_run_verify(dir));
+    TRY(read_changes(p, path, text, &r));
     if (done || out->partial) TRY(read_table(p, dir, "train.csv", &r.train));
     if (!done && r.train.rows) r.status = "done"; // as far as the curves go
     if (done) {

@@ -10,14 +10,22 @@
 #define BINS 100            // points of a diagnostic curve
 #define BAND_RESAMPLES 1000 // per point of a curve; single numbers use the library's default
 
-// Where the score of an evaluated episode stands, NULL for scores of training.
+// Where a score stands: in eval.csv, or at the end of a task in train.csv, which has no area yet. An
+// optional one is missing in older runs, and where it does not apply.
 static const struct {
     const char *title, *column;
-} METRICS[] = {
-    {"cumulative reward", NULL},    {"discounted return", "discounted_return"},
-    {"success", "success"},         {"steps to the goal", "steps"},
-    {"final return", "return"},     {"zero-shot return", "return"},
-    {"area under the curve", NULL},
+    bool optional, of_training;
+} METRICS[NMETRICS] = {
+    [CUMULATIVE] = {"cumulative reward", "cum_reward", false, true},
+    [DISCOUNTED] = {"discounted return", "discounted_return", true, false},
+    [SUCCESS] = {"success", "success", false, false},
+    [GOAL_STEPS] = {"steps to the goal", "steps", false, false},
+    [RETURN] = {"final return", "return", false, false},
+    [ZERO_SHOT] = {"zero-shot return", "return", false, false},
+    [OVERESTIMATION] = {"overestimation", "overestimation", true, false},
+    [ACTION_GAP] = {"action gap", "action_gap", true, false},
+    [PSI_ERROR] = {"error of psi", "psi_error", true, true},
+    [AREA] = {"area under the curve", "area", true, true},
 };
 
 const char *metric_title(enum metric metric) {
@@ -68,10 +76,9 @@ static void sort_tasks(names *tasks) {
     if (tasks->n) qsort(tasks->v, tasks->n, sizeof *tasks->v, compare_tasks);
 }
 
-// Only the discounted return may be missing: evaluations that are older than it do not have it.
-static bool has_metric(const csv *eval, enum metric metric) {
-    bool older = metric == DISCOUNTED && !csv_find(eval, METRICS[metric].column, NULL);
-    return eval->rows > 0 && !older;
+static bool has_metric(const csv *t, enum metric metric) {
+    bool lacks = METRICS[metric].optional && !csv_find(t, METRICS[metric].column, NULL);
+    return t->rows > 0 && !lacks;
 }
 
 static const char *protocol_name(pool *p, const char *reward, double epsilon) {
@@ -98,8 +105,8 @@ static fgsf_status episodes_of(pool *p, const arm *a, enum metric metric, episod
             episode one = {.run = i, .task = csv_text(t, row, cols[0])};
             double epsilon = 0;
             TRY(csv_number(t, row, cols[2], &epsilon));
-            TRY(metric == DISCOUNTED ? csv_maybe(t, row, cols[3], &one.score)
-                                     : csv_number(t, row, cols[3], &one.score));
+            TRY(METRICS[metric].optional ? csv_maybe(t, row, cols[3], &one.score)
+                                         : csv_number(t, row, cols[3], &one.score));
             if (is_held_out(one.task) != (metric == ZERO_SHOT)) continue;
             one.protocol = protocol_name(p, csv_text(t, row, cols[1]), epsilon);
             pool_push(p, out, n, &one, sizeof one);
@@ -237,34 +244,31 @@ static fgsf_status run_curve(pool *p, const csv *t, const char *task, double **x
     return FGSF_OK;
 }
 
-// One run's cumulative reward, or area under it per step, on one task.
-static fgsf_status run_score(pool *p, const run *r, const char *task, enum metric metric,
-                             double *out) {
+// The area under a run's cumulative reward on one task, per step.
+static fgsf_status run_area(pool *p, const csv *t, const char *task, double *out) {
     double *x = NULL, *y = NULL, area = 0;
     size_t n = 0;
-    TRY(run_curve(p, &r->train, task, &x, &y, &n));
-    if (n < 2) return fgsf_fail(FGSF_ERR_FORMAT, "%s: no steps of task %s", r->train.path, task);
+    TRY(run_curve(p, t, task, &x, &y, &n));
+    *out = NAN;
+    if (n < 2) return FGSF_OK;
     TRY(fgsf_stats_auc(x, y, n, &area));
-    *out = metric == AREA ? area / x[n - 1] : y[n - 1];
+    *out = area / x[n - 1];
     return FGSF_OK;
 }
 
-// The same of a run that has a summary only.
-static fgsf_status end_score(const run *r, const char *task, enum metric metric, double *out) {
-    const char *const NAMES[] = {"task", metric == AREA ? "area" : "cum_reward"};
+// The last known value of a column in the rows of a task; NAN when there is none.
+static fgsf_status task_end(const csv *t, const char *column, const char *task, double *out) {
+    const char *const NAMES[] = {"task", column};
     size_t cols[2];
-    TRY(csv_need(&r->ends, NAMES, 2, cols));
-    for (size_t row = 0; row < r->ends.rows; row++) {
-        if (strcmp(csv_text(&r->ends, row, cols[0]), task) != 0) continue;
-        return csv_number(&r->ends, row, cols[1], out);
+    *out = NAN;
+    TRY(csv_need(t, NAMES, 2, cols));
+    for (size_t row = 0; row < t->rows; row++) {
+        double value = NAN;
+        if (strcmp(csv_text(t, row, cols[0]), task) != 0) continue;
+        TRY(csv_maybe(t, row, cols[1], &value));
+        if (!isnan(value)) *out = value;
     }
-    return fgsf_fail(FGSF_ERR_FORMAT, "%s: no task %s of %s seed %ld", r->dir, task, r->method,
-                     r->seed);
-}
-
-static bool has_scores(const run *r, enum metric metric) {
-    if (!r->summary_only) return r->train.rows > 0;
-    return r->ends.rows > 0 && (metric != AREA || csv_find(&r->ends, "area", NULL));
+    return FGSF_OK;
 }
 
 static fgsf_status train_scores(pool *p, const arm *a, enum metric metric, scores *out) {
@@ -273,20 +277,26 @@ static fgsf_status train_scores(pool *p, const arm *a, enum metric metric, score
     double *score = make_scores(p, a, &tasks, out);
     for (size_t i = 0; i < a->nruns; i++) {
         const run *r = a->runs[i];
-        if (!has_scores(r, metric)) continue;
-        for (size_t k = 0; k < tasks.n; k++) {
+        const csv *t = r->summary_only ? &r->ends : &r->train;
+        bool area = metric == AREA && !r->summary_only;
+        bool there = area ? t->rows > 0 : has_metric(t, metric);
+        for (size_t k = 0; k < tasks.n && there; k++) {
             double *at = &score[out->s.seeds * tasks.n + k];
-            TRY(r->summary_only ? end_score(r, tasks.v[k], metric, at)
-                                : run_score(p, r, tasks.v[k], metric, at));
+            TRY(area ? run_area(p, t, tasks.v[k], at)
+                     : task_end(t, METRICS[metric].column, tasks.v[k], at));
+            there = !isnan(*at);
+            if (there || METRICS[metric].optional) continue;
+            return fgsf_fail(FGSF_ERR_FORMAT, "%s: no %s of task %s in %s seed %ld", t->path,
+                             METRICS[metric].column, tasks.v[k], a->label, r->seed);
         }
-        add_seed(out, r->seed);
+        if (there) add_seed(out, r->seed);
     }
     return FGSF_OK;
 }
 
 fgsf_status scores_of(pool *p, const arm *a, enum metric metric, scores *out) {
     names protocols = {0};
-    if (metric == CUMULATIVE || metric == AREA) return train_scores(p, a, metric, out);
+    if (METRICS[metric].of_training) return train_scores(p, a, metric, out);
     TRY(protocols_of(p, a, metric, &protocols));
     *out = (scores){0};
     return protocols.n ? scores_under(p, a, metric, protocols.v[0], out) : FGSF_OK;

@@ -19,12 +19,13 @@ enum {
     RETURN_MEAN,
     STEPS,
     SECONDS,
+    HASH,
     MESSAGE,
     COLUMNS
 };
-static const char *const NAMES[COLUMNS] = {"env",         "method", "cell",       "seed",
-                                           "status",      "task",   "cum_reward", "reward_model",
-                                           "eval_return", "steps",  "seconds",    "message"};
+static const char *const NAMES[COLUMNS] = {
+    "env",          "method",      "cell",  "seed",    "status",      "task",   "cum_reward",
+    "reward_model", "eval_return", "steps", "seconds", "config_hash", "message"};
 
 static bool same_run(const csv *t, size_t a, size_t b, const size_t *cols) {
     for (size_t k = ENV; k <= SEED; k++) {
@@ -49,13 +50,15 @@ static fgsf_status select_rows(pool *p, const csv *t, size_t first, size_t last,
 
 // Gives the means of a summary the names that eval.csv has for single episodes.
 static fgsf_status rename_means(pool *p, csv *t) {
-    static const char *const FROM[] = {"steps", "eval_return", "eval_success", "eval_steps",
-                                       "eval_discounted"};
-    static char *const TO[] = {"all_steps", "return", "success", "steps", "discounted_return"};
+    static const char *const FROM[] = {"steps",          "eval_return",     "eval_success",
+                                       "eval_steps",     "eval_discounted", "eval_overestimation",
+                                       "eval_action_gap"};
+    static char *const TO[] = {"all_steps",         "return",         "success",   "steps",
+                               "discounted_return", "overestimation", "action_gap"};
     char **renamed = pool_get(p, t->cols, sizeof *renamed);
     for (size_t i = 0; i < t->cols; i++) {
         renamed[i] = t->name[i];
-        for (size_t k = 0; k < 5; k++) {
+        for (size_t k = 0; k < sizeof TO / sizeof TO[0]; k++) {
             if (strcmp(t->name[i], FROM[k]) == 0) renamed[i] = TO[k];
         }
     }
@@ -112,8 +115,31 @@ static fgsf_status read_results(pool *p, const csv *t, size_t first, size_t last
     for (size_t i = 0; i < r->ends.rows; i++) {
         names_add(p, &tasks, csv_text(&r->ends, i, cols[TASK]));
     }
-    if (tasks.n) r->steps_per_task = steps / (double)tasks.n;
+    if (tasks.n && isnan(r->steps_per_task)) r->steps_per_task = steps / (double)tasks.n;
     return FGSF_OK;
+}
+
+// Reads what the run was, in the columns that later summaries have.
+static fgsf_status read_settings(pool *p, const csv *t, size_t row, const size_t *cols, run *r) {
+    size_t preset = 0, changed = 0;
+    bool known = csv_find(t, "preset", &preset) && csv_find(t, "changed", &changed);
+    if (!known || *csv_text(t, row, preset) == '\0') {
+        r->hash = csv_text(t, row, cols[HASH]);
+        return FGSF_OK;
+    }
+    r->preset = csv_text(t, row, preset);
+    r->changed = csv_text(t, row, changed);
+    return run_configure(p, r);
+}
+
+// What an older summary does not say, the runs below its folder do: one study, so the same.
+static void take_settings(const run *from, run *r) {
+    const char *cell = r->cell ? r->cell : "";
+    r->layout = from->layout;
+    r->preset = from->preset;
+    if (strcmp(cell, from->cell ? from->cell : "") == 0) r->changed = from->changed;
+    r->eval_reward = from->eval_reward;
+    r->eval_epsilon = from->eval_epsilon;
 }
 
 fgsf_status summary_read(pool *p, const char *path, corpus *out) {
@@ -135,14 +161,10 @@ fgsf_status summary_read(pool *p, const char *path, corpus *out) {
             const run *other = &out->runs[i];
             if (!lies_below(other, &t) || strcmp(r.env, other->env) != 0) continue;
             known = is_same(&r, other);
-            r.layout = other->layout; // what the summary does not say: one study, so the same
-            r.preset = other->preset;
-            bool same_cell = strcmp(r.cell ? r.cell : "", other->cell ? other->cell : "") == 0;
-            if (same_cell) r.changed = other->changed;
-            r.eval_reward = other->eval_reward;
-            r.eval_epsilon = other->eval_epsilon;
+            take_settings(other, &r);
         }
         if (known) continue;
+        TRY(read_settings(p, &t, first, cols, &r));
         TRY(read_results(p, &t, first, last, cols, &r));
         pool_push(p, &out->runs, &out->nruns, &r, sizeof r);
     }

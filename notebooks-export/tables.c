@@ -37,7 +37,7 @@ static fgsf_status fill_cumulative(exporter *e, const group *g, const arm *a, ta
         cell_head(t, a, task, reward.s.seeds);
         cell_interval(t, "cumulative reward", y, reward.s.seeds);
         cell_number(t, "paper", paper);
-        cell_number(t, "gap", paper_scale(&e->paper, g, a) ? y.value - paper : NAN);
+        cell_number(t, "gap", paper_scale(&e->pool, &e->paper, g, a) ? y.value - paper : NAN);
         cell_number(t, "authors' code", a->cell ? NAN : code);
         cell_interval(t, "area under the curve / steps", under, area.s.seeds);
         table_end_row(t);
@@ -63,7 +63,7 @@ static fgsf_status fill_returns(exporter *e, const group *g, const arm *a, table
         if (metric == RETURN) {
             cell_number(t, "paper", paper);
             cell_number(t, "paper, std", std);
-            cell_number(t, "gap", paper_scale(&e->paper, g, a) ? y.value - paper : NAN);
+            cell_number(t, "gap", paper_scale(&e->pool, &e->paper, g, a) ? y.value - paper : NAN);
             cell_number(t, "authors' code", a->cell ? NAN : code);
         }
         table_end_row(t);
@@ -87,18 +87,39 @@ static double mean_minutes(const arm *a) {
     return sum / 60 / (double)a->nruns;
 }
 
-static fgsf_status fill_summary(exporter *e, const group *g, const arm *a, table *t) {
-    (void)g;
+// The arm, and the means of the metrics [first, last).
+static fgsf_status cell_means(exporter *e, const arm *a, enum metric first, enum metric last,
+                              table *t) {
     cell_text(t, "method", a->label);
     cell_number(t, "seeds", (double)a->nruns);
     cell_text(t, "label", fgsf_stats_label(a->nruns));
-    for (enum metric k = 0; k < NSHOWN; k++) {
+    for (enum metric k = first; k < last; k++) {
         fgsf_stats_interval mean = {0};
         scores s;
         TRY(scores_of(&e->pool, a, k, &s));
         if (s.s.seeds) TRY(mean_interval(&s, &mean));
         cell_interval(t, metric_title(k), mean, s.s.seeds);
     }
+    return FGSF_OK;
+}
+
+static fgsf_status fill_values(exporter *e, const group *g, const arm *a, table *t) {
+    (void)g;
+    size_t seeds = 0;
+    for (enum metric k = NSHOWN; k < NCOMPARED; k++) {
+        scores s;
+        TRY(scores_of(&e->pool, a, k, &s));
+        seeds += s.s.seeds;
+    }
+    if (seeds == 0) return FGSF_OK;
+    TRY(cell_means(e, a, NSHOWN, NCOMPARED, t));
+    table_end_row(t);
+    return FGSF_OK;
+}
+
+static fgsf_status fill_summary(exporter *e, const group *g, const arm *a, table *t) {
+    (void)g;
+    TRY(cell_means(e, a, 0, NSHOWN, t));
     cell_number(t, "minutes per run", a->nruns ? mean_minutes(a) : NAN);
     cell_number(t, "unfinished", (double)a->unfinished);
     cell_number(t, "diverged", (double)a->diverged);
@@ -162,7 +183,7 @@ static fgsf_status fill_comparisons(exporter *e, const group *g, const arm *a, t
     size_t n = 0;
     pairs_of(&e->pool, g, &pairs, &n);
     for (size_t i = 0; i < n; i++) {
-        for (enum metric k = 0; k < NSHOWN; k++) {
+        for (enum metric k = 0; k < NCOMPARED; k++) {
             part parts[MAX_PARTS];
             scores s;
             TRY(scores_of(&e->pool, pairs[i].a, k, &s));
@@ -193,7 +214,7 @@ static fgsf_status fill_comparisons(exporter *e, const group *g, const arm *a, t
 
 static fgsf_status fill_scores(exporter *e, const group *g, const arm *a, table *t) {
     (void)g;
-    for (enum metric k = 0; k <= AREA; k++) {
+    for (enum metric k = 0; k < NMETRICS; k++) {
         scores s;
         TRY(scores_of(&e->pool, a, k, &s));
         for (size_t j = 0; j < s.s.seeds * s.s.tasks; j++) {
@@ -259,6 +280,8 @@ typedef struct table_def {
 
 static const table_def ENV_TABLES[] = {
     {"summary", "mean over seeds and tasks, with 95 % intervals", fill_summary, false},
+    {"values", "overestimation, action gap and error of psi, with 95 % intervals", fill_values,
+     false},
     {"parts", "the same for the first task, later ones, and those whose reward comes again",
      fill_parts, false},
     {"cumulative_reward", "cumulative reward at the end of each task, beside the paper's",

@@ -5,6 +5,7 @@
 #include "fgsf/config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config_table.h"
@@ -113,6 +114,47 @@ fgsf_status fgsf_config_resolve(const char *env, const char *preset, const char 
     FGSF_TRY(apply_method(&cfg, preset));
     *out = cfg;
     return FGSF_OK;
+}
+
+bool fgsf_config_counts(const char *key) {
+    static const char *const others[] = {"seed",     "method",          "preset",
+                                         "env.name", "train.log_every", "train.checkpoint_every",
+                                         "diag.",    "device."};
+    size_t n = key ? strcspn(key, "=") : 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t length = strlen(others[i]);
+        bool group = others[i][length - 1] == '.';
+        if (key && strncmp(others[i], key, length) == 0 && (group || n == length)) return false;
+    }
+    return n > 0;
+}
+
+// Fills in a configuration of the same environment, preset and method in which nothing was changed.
+static fgsf_status resolve_like(const fgsf_config *cfg, fgsf_config *out) {
+    char env[FGSF_TEXT_SIZE], preset[FGSF_TEXT_SIZE], method[FGSF_TEXT_SIZE];
+    FGSF_TRY(fgsf_config_get(cfg, "env.name", env, sizeof env));
+    FGSF_TRY(fgsf_config_get(cfg, "preset", preset, sizeof preset));
+    FGSF_TRY(fgsf_config_get(cfg, "method", method, sizeof method));
+    return fgsf_config_resolve(env, preset, method, out);
+}
+
+char *fgsf_config_changes(const fgsf_config *cfg) {
+    fgsf_config usual;
+    const fgsf_key *key;
+    char *text = NULL, is[FGSF_TEXT_SIZE], was[FGSF_TEXT_SIZE];
+    size_t size = 0;
+    if (resolve_like(cfg, &usual) != FGSF_OK) return NULL;
+    FILE *out = open_memstream(&text, &size);
+    for (size_t i = 0; out && (key = fgsf_config_key_at(cfg, i)); i++) {
+        fgsf_key_print(cfg, key, false, is, sizeof is);
+        fgsf_key_print(&usual, key, false, was, sizeof was);
+        if (!fgsf_config_counts(key->name) || strcmp(is, was) == 0) continue;
+        fprintf(out, "%s%s=%s", ftell(out) > 0 ? ", " : "", key->name, is);
+    }
+    if (out && fclose(out) == 0) return text;
+    free(text);
+    fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
+    return NULL;
 }
 
 double fgsf_config_epsilon(const fgsf_config *cfg, int64_t steps) {

@@ -19,7 +19,8 @@
 static const char columns[] =
     "env,method,cell,seed,status,task,heldout,cum_reward,area,"
     "reward_model,epsilon,episodes,eval_return,eval_success,eval_steps,steps,seconds,"
-    "config_hash,message,eval_discounted,eval_overestimation,eval_action_gap\n";
+    "config_hash,message,eval_discounted,eval_overestimation,eval_action_gap,preset,changed,"
+    "psi_error\n";
 
 // One task of one run under one protocol; sums until they are printed. A task without evaluation has
 // an empty protocol.
@@ -31,16 +32,17 @@ typedef struct outcome {
 } outcome;
 
 // The reward that a task has collected after `step` training steps, from the last row of train.csv,
-// and the area under its curve.
+// the area under its curve, and the last error of psi that is known.
 typedef struct collected {
     char task[MAX_LABEL];
-    double step, reward, area;
+    double step, reward, area, psi_error;
 } collected;
 
 typedef struct collection {
     outcome *outcomes;
     collected *tasks;
     size_t num_outcomes, num_tasks;
+    char preset[MAX_LABEL], *changes; // "" and NULL where the usual settings are not known
 } collection;
 
 // ---- Reading CSV files ---------------------------------------------------------------------------
@@ -120,13 +122,19 @@ static bool is_label(const char *text) {
            strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+") == n;
 }
 
-static const char *const train_columns[] = {"task", "task_step", "cum_reward"};
+// Reads a number that may be missing, or "nan": then it is NaN.
+static bool read_known(const char *text, double *out) {
+    *out = NAN;
+    return *text == '\0' || strcmp(text, "nan") == 0 || fgsf_number_read(text, out);
+}
+
+static const char *const train_columns[] = {"task", "task_step", "cum_reward", "[psi_error]"};
 
 static fgsf_status train_row(collection *all, char **fields) {
-    double step = 0, reward = 0;
+    double step = 0, reward = 0, psi_error = NAN;
     size_t i = 0;
     if (!is_label(fields[0]) || !fgsf_number_read(fields[1], &step) ||
-        !fgsf_number_read(fields[2], &reward)) {
+        !fgsf_number_read(fields[2], &reward) || !read_known(fields[3], &psi_error)) {
         return FGSF_ERR_FORMAT;
     }
     while (i < all->num_tasks && strcmp(all->tasks[i].task, fields[0]) != 0) i++;
@@ -135,11 +143,13 @@ static fgsf_status train_row(collection *all, char **fields) {
             return fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
         }
         snprintf(all->tasks[i].task, MAX_LABEL, "%s", fields[0]);
+        all->tasks[i].psi_error = NAN;
     }
     collected *task = &all->tasks[i];
     task->area += (step - task->step) * (task->reward + reward) / 2;
     task->step = step;
     task->reward = reward;
+    if (isfinite(psi_error)) task->psi_error = psi_error;
     return FGSF_OK;
 }
 
@@ -171,9 +181,7 @@ static fgsf_status eval_row(collection *all, char **fields) {
         if (!fgsf_number_read(fields[3 + k], &value[k])) return FGSF_ERR_FORMAT;
     }
     for (int k = 0; k < LATER; k++) {
-        later[k] = NAN;
-        bool known = *fields[6 + k] && strcmp(fields[6 + k], "nan") != 0;
-        if (known && !fgsf_number_read(fields[6 + k], &later[k])) return FGSF_ERR_FORMAT;
+        if (!read_known(fields[6 + k], &later[k])) return FGSF_ERR_FORMAT;
     }
     outcome *o = find_outcome(all, fields[0], fields[1], fields[2]);
     if (!o) return fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
@@ -209,12 +217,16 @@ static void put_quoted(FILE *out, const char *text) {
     putc('"', out);
 }
 
-static void put_outcome(FILE *out, const collection *all, const outcome *o) {
-    fprintf(out, "%s,%d,", o->task, o->task[0] == 'h');
+// Returns what training left of the outcome's task, or NULL.
+static const collected *find_collected(const collection *all, const outcome *o) {
     size_t t = 0;
     while (t < all->num_tasks && strcmp(all->tasks[t].task, o->task) != 0) t++;
-    if (t < all->num_tasks) {
-        const collected *task = &all->tasks[t];
+    return t < all->num_tasks ? &all->tasks[t] : NULL;
+}
+
+static void put_outcome(FILE *out, const collected *task, const outcome *o) {
+    fprintf(out, "%s,%d,", o->task, o->task[0] == 'h');
+    if (task) {
         fprintf(out, "%.10g,%.10g", task->reward, task->step > 0 ? task->area / task->step : 0.0);
     } else {
         putc(',', out);
@@ -228,25 +240,34 @@ static void put_outcome(FILE *out, const collection *all, const outcome *o) {
             o->successes / n, o->steps / n);
 }
 
+// Writes a number behind a comma; nothing where it is not known.
+static void put_known(FILE *out, double value) {
+    putc(',', out);
+    if (isfinite(value)) fprintf(out, "%.10g", value);
+}
+
 static void put_rows(FILE *out, const fgsf_run_record *r, const char *standing,
                      const collection *all, const char *message) {
+    static const outcome none = {0};
     size_t rows = all->num_outcomes ? all->num_outcomes : 1;
     for (size_t i = 0; i < rows; i++) {
+        const outcome *o = all->num_outcomes ? &all->outcomes[i] : &none;
+        const collected *task = find_collected(all, o);
         fprintf(out, "%s,%s,%s,%lld,%s,", r->env, r->method, r->cell, (long long)r->seed, standing);
         if (all->num_outcomes) {
-            put_outcome(out, all, &all->outcomes[i]);
+            put_outcome(out, task, o);
         } else {
             fprintf(out, ",,,,,,0,,,,");
         }
         fprintf(out, "%lld,%.3f,%016llx,", (long long)r->progress.steps, r->progress.seconds,
                 (unsigned long long)fgsf_config_hash(&r->config));
         put_quoted(out, message);
-        const outcome *o = all->num_outcomes ? &all->outcomes[i] : NULL;
         for (int k = 0; k < LATER; k++) {
-            bool known = o && o->episodes && isfinite(o->later[k]);
-            putc(',', out);
-            if (known) fprintf(out, "%.10g", o->later[k] / (double)o->episodes);
+            put_known(out, o->episodes ? o->later[k] / (double)o->episodes : NAN);
         }
+        fprintf(out, ",%s,", all->preset);
+        put_quoted(out, all->changes ? all->changes : "");
+        put_known(out, task ? task->psi_error : NAN);
         putc('\n', out);
     }
 }
@@ -277,29 +298,28 @@ static fgsf_status put_run(summary *s, const char *directory) {
         fgsf_text_copy(message, sizeof message, whole);
         fprintf(out, ",,,,unreadable,,,,,,,0,,,,,,,");
         put_quoted(out, message);
-        fputs(",,,\n", out);
+        fputs(",,,,,,\n", out);
         note_damage(s);
         return FGSF_OK;
     }
+    all.changes = fgsf_config_changes(&r.config);
+    if (all.changes) fgsf_config_get(&r.config, "preset", all.preset, sizeof all.preset);
     status = fgsf_csv_verify(directory, &r);
-    if (status == FGSF_ERR_MEMORY) return status;
-    if (status != FGSF_OK) { // its numbers would be wrong
-        put_rows(out, &r, "damaged", &all, fgsf_last_error());
-        note_damage(s);
-        return FGSF_OK;
-    }
-    status = read_rows(directory, "train.csv", train_columns, 3, train_row, &all);
-    if (status == FGSF_OK)
+    bool damaged = status != FGSF_OK; // its numbers would be wrong
+    if (!damaged) status = read_rows(directory, "train.csv", train_columns, 4, train_row, &all);
+    if (status == FGSF_OK) {
         status = read_rows(directory, "eval.csv", eval_columns, 6 + LATER, eval_row, &all);
+    }
     if (status == FGSF_OK) status = add_unevaluated(&all);
     if (status != FGSF_ERR_MEMORY) {
-        bool ended = r.status == FGSF_RUN_DONE || r.status == FGSF_RUN_DIVERGED;
+        bool ended = damaged || r.status == FGSF_RUN_DONE || r.status == FGSF_RUN_DIVERGED;
         if (status != FGSF_OK && ended) note_damage(s); // others are resumed, or refused, by name
-        put_rows(out, &r, fgsf_run_status_name(r.status), &all,
+        put_rows(out, &r, damaged ? "damaged" : fgsf_run_status_name(r.status), &all,
                  status == FGSF_OK ? r.message : fgsf_last_error());
     }
     free(all.outcomes);
     free(all.tasks);
+    free(all.changes);
     return status == FGSF_ERR_MEMORY ? status : FGSF_OK;
 }
 

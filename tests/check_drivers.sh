@@ -143,7 +143,9 @@ rows = list(csv.DictReader(open("runs/summary.csv")))
 seen = collections.Counter()
 for run in pathlib.Path("runs").glob("*/*/seed-*"):
     about = json.load(open(run / "run.json"))
-    train = {r["task"]: r["cum_reward"] for r in csv.DictReader(open(run / "train.csv"))}
+    curve = list(csv.DictReader(open(run / "train.csv")))
+    train = {r["task"]: r["cum_reward"] for r in curve}
+    psi_error = {r["task"]: r["psi_error"] for r in curve if r["psi_error"] != "nan"}
     groups = collections.defaultdict(list)
     for r in csv.DictReader(open(run / "eval.csv")):
         groups[r["task"], r["reward_model"], r["epsilon"]].append(r)
@@ -160,6 +162,10 @@ for run in pathlib.Path("runs").glob("*/*/seed-*"):
             mean = sum(float(x[source]) for x in group) / len(group)
             assert abs(mean - float(r[column])) < 1e-7, (run, r)
         assert int(r["episodes"]) == len(group) and r["config_hash"] == about["config_hash"]
+        assert r["preset"] == about["config"]["preset"], (run, r)
+        changed = dict(piece.split("=") for piece in r["changed"].split(", "))
+        assert changed["train.steps_per_task"] == str(about["config"]["train.steps_per_task"]), (run, r)
+        assert float(r["psi_error"] or -1) == float(psi_error.get(r["task"], -1)), (run, r)
         assert r["heldout"] == str(int(r["task"].startswith("h")))
         assert r["cum_reward"] == "" if r["heldout"] == "1" else (
             abs(float(r["cum_reward"]) - float(train[r["task"]])) < 1e-7), (run, r)

@@ -157,6 +157,96 @@ for out in ("out 3", "out 4"):
             assert same, f"{file}: {a} and {b}"
 PYTHON
 
+# ---- what the runs were, from a summary alone ------------------------------------------------------
+
+# told FOLDER PRESET CHANGED [SED]: the summary again, with the columns that later versions have.
+told() {
+    mkdir -p "$1"
+    sed "${4:-}" kept-rows/summary.csv | awk -F, -v preset="$2" -v changed="$3" '
+        NR == 1 { print $0 ",eval_overestimation,eval_action_gap,preset,changed,psi_error"; next }
+        { print $0 ",0.5,0.25," preset ",\"" changed "\"," ($2 ~ /dqn/ || $7 ? "" : 0.125) }' >"$1/summary.csv"
+}
+# refused WORD... FOLDER: exit code 2 and one line with all words.
+refused() {
+    local code=0
+    "$export_bin" "${!#}" -o refused-out >/dev/null 2>err || code=$?
+    [ $code = 2 ] && [ "$(wc -l <err)" = 1 ] || fail "$*: exit code $code: $(cat err)"
+    for word in "${@:1:$#-1}"; do grep -qF -- "$word" err || fail "'$word' is not in: $(cat err)"; done
+}
+
+# Values: the same from directories and from their summary, and nothing where no run has any.
+cp -r runs/reacher with-values
+sed -i '1s/$/,psi_error/; 2,$s/$/,0.125/; $s/0.125$/nan/' with-values/*sfrql*/*/train.csv
+sed -i '1s/$/,overestimation,action_gap/; 2,$s/$/,0.5,0.25/' with-values/*/*/eval.csv
+told clean clean ""
+for folder in with-values clean; do
+    "$export_bin" $folder -o "$folder out" >/dev/null
+    grep -q '^sfrql,3,few seeds,0.5,0.5,0.5,0.25,0.25,0.25,0.125,0.125,0.125$' "$folder out/tables/reacher_values.csv" &&
+        grep -q '^dqn,3,few seeds,0.5,0.5,0.5,0.25,0.25,0.25,,,$' "$folder out/tables/reacher_values.csv" ||
+        fail "$folder: $(cat "$folder out/tables/reacher_values.csv")"
+    grep -q '^fg-sfrql,sfrql,error of psi,all,3,0,' "$folder out/tables/reacher_comparisons.csv" ||
+        fail "$folder: errors of psi are not compared"
+done
+[ ! -e "out 2/tables/reacher_values.csv" ] || fail "values of runs without any"
+told differs clean ""
+awk -F, 'NR > 1 && $2 == "sfrql" { sub(/,0.5,0.25,clean/, ",0.7,0.15,clean") } 1' differs/summary.csv >x
+mv x differs/summary.csv
+"$export_bin" differs -o differs-out >/dev/null
+grep -q '^sfrql,overestimation,0.7,0.7,0.7,3$' differs-out/figures/reacher_values.csv || fail "no figure of values"
+grep -q "^TITLE = 'reacher (clean): overestimation" differs-out/figures/reacher_values.gp || fail "no preset in the title"
+[ "$(head -1 differs-out/tables/reacher_summary.csv)" = "$(head -1 "out 2/tables/reacher_summary.csv")" ] ||
+    fail "the summary has other columns"
+
+# Other settings: between seeds, between methods, and where only the hash of the configuration is known.
+told slip/a clean ""
+told slip/b clean "env.slip=0.1" '2,$s/^\([^,]*,[^,]*,,\)/\19/'
+refused "env.slip=0.1" slip/a/summary.csv slip/b/summary.csv slip
+told slip/a clean "" '/,fg-dqn,/d'
+told slip/b clean "env.slip=0.1" '1p; /,fg-dqn,/!d'
+refused "env.slip=0.1" slip/a/summary.csv slip/b/summary.csv slip
+told slip/b clean "env.slip=0" '1p; /,fg-dqn,/!d' # the usual value
+"$export_bin" slip -o slip-out >/dev/null || fail "the same settings are refused"
+told slip/b clean "sf.lr=0.1, no.such=1" '1p; /,fg-dqn,/!d'
+refused "slip/b/summary.csv:2" "no.such" slip
+mkdir hashes
+sed '/,sfrql,,2,/s/,0,,\([^,]*\)$/,1f,,\1/' kept-rows/summary.csv >hashes/summary.csv
+refused "config_hash 0" "config_hash 1f" "sfrql" hashes
+
+# The paper's values stand beside its own runs only, as long as its figure shows.
+published() { # PRESET CHANGED: whether they do
+    told paper "$1" "$2"
+    "$export_bin" paper -o paper-out >/dev/null
+    grep -q '^PAPER = 1' paper-out/figures/reacher_evaluation.gp
+}
+published compat "train.steps_per_task=30000" || fail "no value of the paper"
+! published compat "" || fail "values of the paper beside longer runs"
+! published clean "train.steps_per_task=30000" || fail "values of the paper beside another preset"
+! published compat "sf.lr=0.1, train.steps_per_task=30000" || fail "values of the paper beside other settings"
+
+# Names: a usual setting that no other arm varies is left out, unless two arms would be called the same.
+told cells clean "" '/,fg-dqn,/s/,fg-dqn,,/,sfrql,semi-hard+env.slip=0,/; /,dqn,/d'
+"$export_bin" cells -o cells-out >/dev/null
+[ "$(cut -d, -f1 cells-out/figures/reacher_scores.csv | sort -u | xargs)" = "fg-sfrql method sfrql sfrql; semi-hard" ] ||
+    fail "names: $(cat cells-out/figures/reacher_scores.csv)"
+grep -q "^TITLE = 'reacher (cells, clean): " cells-out/figures/reacher_scores.gp || fail "no study in the title"
+told cells clean "" '/,fg-dqn,/s/,fg-dqn,,/,sfrql,semi-hard+env.slip=0,/; /,dqn,/s/,dqn,,/,sfrql,semi-hard,/'
+"$export_bin" cells -o cells-out >/dev/null
+grep -q '^sfrql@semi-hard+env.slip=0,' cells-out/figures/reacher_scores.csv || fail "two arms with one name"
+rm -r cells
+told maze clean "env.layout=large" 's/^reacher/point_maze/'
+"$export_bin" maze -o maze-out >/dev/null
+grep -q "^TITLE = 'point_maze_large (clean): " maze-out/figures/point_maze_large_scores.gp || fail "no layout"
+grep -q '^A0 (published SFDQN),' "out 1/figures/four_rooms_ablation.csv" || fail "cells without words"
+
+# A line does not bridge a value without runs, and a long title goes on in the next line.
+study="a study whose name is so long that it would not fit above the figure, were it written in one line"
+mkdir "$study"
+cp -r runs/four_rooms/sfrql@*sf.lr_prior=* "$study"
+rm -r "$study/sfrql@hard+sf.lr_prior=3e-4"
+"$export_bin" "$study" -o gap-out >/dev/null
+grep -q '^hard,SF: success,3e-4,2,,,,0$' gap-out/figures/four_rooms_sf.lr_prior.csv || fail "no gap in the line"
+grep -q '^HEAD = 17' gap-out/figures/four_rooms_scores.gp || fail "a long title in one line"
+
 # ---- names that gnuplot, CSV and Markdown could trip over ---------------------------------------
 
 $python - <<'PYTHON'

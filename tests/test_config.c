@@ -415,6 +415,25 @@ static void other_value(const fgsf_key *key, const char *current, char *text, si
     }
 }
 
+// What is told of a configuration that differs from the usual one in one key; the text gives it back.
+// Another name would change what is usual.
+static enum greatest_test_res tells_change(const fgsf_config *usual, const fgsf_config *cfg,
+                                           const char *key) {
+    fgsf_config again = *usual;
+    bool counts = fgsf_config_counts(key);
+    if (strcmp(key, "preset") == 0 || strcmp(key, "method") == 0 || strcmp(key, "env.name") == 0) {
+        ASSERT(!counts);
+        PASS();
+    }
+    char text[FGSF_TEXT_SIZE + 64] = "", *changes = fgsf_config_changes(cfg);
+    if (counts) snprintf(text, sizeof text, "%s=%s", key, value_of(cfg, key));
+    ASSERT_STR_EQm(key, text, changes);
+    free(changes);
+    if (counts) ASSERT_EQ(FGSF_OK, fgsf_config_set(&again, key, strchr(text, '=') + 1, "text"));
+    ASSERT_EQm(key, counts, memcmp(&again, cfg, sizeof again) == 0);
+    PASS();
+}
+
 // Sets the i-th key of a configuration to another value.
 static enum greatest_test_res set_alone(const fgsf_config *before, size_t i) {
     fgsf_config cfg = *before, back = cfg;
@@ -438,6 +457,28 @@ static enum greatest_test_res set_alone(const fgsf_config *before, size_t i) {
         ASSERT_STR_EQ(value_of(before, other->name), mine);
     }
     ASSERT(key->doc && strlen(key->doc) > 5);
+    CHECK_CALL(tells_change(before, &cfg, key->name));
+    PASS();
+}
+
+TEST changes_are_listed(void) {
+    fgsf_config cfg = made("compat", "sfrql");
+    char *changes = fgsf_config_changes(&cfg);
+    ASSERT_STR_EQ("", changes);
+    free(changes);
+    static const char *const set[][2] = {{"sf.lr", "3e-4"},
+                                         {"env.slip", "0.1"},
+                                         {"train.log_every", "7"},
+                                         {"diag.psi_error", "true"}};
+    for (int i = 0; i < 4; i++) fgsf_config_set(&cfg, set[i][0], set[i][1], NULL);
+    changes = fgsf_config_changes(&cfg);
+    ASSERT_STR_EQ("env.slip=0.1, sf.lr=0.0003", changes);
+    free(changes);
+    ASSERT(fgsf_config_counts("sf.lr=1") && fgsf_config_counts("env.layout"));
+    ASSERT(!fgsf_config_counts("diag.x=1") && !fgsf_config_counts("seed=1"));
+    ASSERT(!fgsf_config_counts("") && !fgsf_config_counts(NULL) && !fgsf_config_changes(NULL));
+    snprintf(cfg.env.name, sizeof cfg.env.name, "nowhere");
+    ASSERT(!fgsf_config_changes(&cfg) && strstr(fgsf_last_error(), "nowhere"));
     PASS();
 }
 
@@ -716,6 +757,7 @@ int main(int argc, char **argv) {
     RUN_TEST(bad_values_are_refused_and_change_nothing);
     RUN_TEST(values_have_their_forms);
     RUN_TEST(each_key_can_be_set_alone_and_round_trips);
+    RUN_TEST(changes_are_listed);
     RUN_TEST(reals_round_trip_bit_for_bit);
     RUN_TEST(bad_json_is_refused_whole);
     RUN_TEST(extreme_json_is_refused);

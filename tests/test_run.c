@@ -638,12 +638,17 @@ TEST a_full_disk_is_named_and_harms_nothing(void) {
     PASS();
 }
 
+#define CHANGED "clean,\"env.slip=0.1, sf.lr=0.0003\""
+
 TEST the_summary_covers_everything(void) {
     fgsf_config cfg = config();
+    ASSERT_OK(fgsf_config_set(&cfg, "sf.lr", "3e-4", NULL));
+    ASSERT_OK(fgsf_config_set(&cfg, "env.slip", "0.1", NULL));
     fgsf_run_id id = id_of(10);
     ASSERT_EQ(FGSF_OK, make_run(&id, &cfg, FGSF_RUN_DONE));
-    put(in_run(&id, "train.csv"), "step,task,task_step,cum_reward,loss\n200,0,200,1.5,0\n"
-                                  "400,0,400,2.5,0\n600,1,200,-3,0\n800,1,40");
+    put(in_run(&id, "train.csv"), "step,task,task_step,cum_reward,loss,psi_error\n"
+                                  "200,0,200,1.5,0,0.75\n400,0,400,2.5,0,nan\n"
+                                  "600,1,200,-3,0,nan\n800,1,40");
     put(in_run(&id, "eval.csv"), "task,episode,reward_model,epsilon,return,steps,success,"
                                  "discounted_return,overestimation\n"
                                  "0,0,learned,0,2,10,1,1,0.5\n0,1,learned,0,4,20,0,2.5,1\n"
@@ -655,21 +660,23 @@ TEST the_summary_covers_everything(void) {
     put(in_run(&id, "train.csv"), "step,task,task_step,cum_reward,loss\nnonsense\n");
     ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_run_summarize(out));
     ASSERT(says("train.csv: line 2"));
-    char path[128], expected[2048], hash[32];
+    char path[128], expected[4096], hash[32];
     snprintf(path, sizeof path, "%s/summary.csv", out);
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)fgsf_config_hash(&cfg));
     snprintf(
         expected, sizeof expected,
         "env,method,cell,seed,status,task,heldout,cum_reward,area,reward_model,epsilon,"
         "episodes,eval_return,eval_success,eval_steps,steps,seconds,config_hash,message,"
-        "eval_discounted,eval_overestimation,eval_action_gap\n"
-        "four_rooms,fg-sfrql,,9,failed,,,,,,,0,,,,400,1.500,%s,,,,\n"
-        "four_rooms,fg-sfrql,,10,done,0,0,2.5,1.375,learned,0,2,3,0.5,15,400,1.500,%s,,1.75,0.75,\n"
-        "four_rooms,fg-sfrql,,10,done,0,0,2.5,1.375,true,0.03,1,5,1,30,400,1.500,%s,,3,-1,\n"
-        "four_rooms,fg-sfrql,,10,done,h0,1,,,learned,0,1,1,0,100,400,1.500,%s,,0.5,,\n"
-        "four_rooms,fg-sfrql,,10,done,1,0,-3,-1.5,,,0,,,,400,1.500,%s,,,,\n"
+        "eval_discounted,eval_overestimation,eval_action_gap,preset,changed,psi_error\n"
+        "four_rooms,fg-sfrql,,9,failed,,,,,,,0,,,,400,1.500,%s,,,,," CHANGED ",\n"
+        "four_rooms,fg-sfrql,,10,done,0,0,2.5,1.375,learned,0,2,3,0.5,15,400,1.500,%s,,1.75,0.75,"
+        "," CHANGED ",0.75\n"
+        "four_rooms,fg-sfrql,,10,done,0,0,2.5,1.375,true,0.03,1,5,1,30,400,1.500,%s,,3,-1,," CHANGED
+        ",0.75\n"
+        "four_rooms,fg-sfrql,,10,done,h0,1,,,learned,0,1,1,0,100,400,1.500,%s,,0.5,,," CHANGED ",\n"
+        "four_rooms,fg-sfrql,,10,done,1,0,-3,-1.5,,,0,,,,400,1.500,%s,,,,," CHANGED ",\n"
         "reacher,dqn,c1,0,done,,,,,,,0,,,,400,1.500,%s,"
-        "\"%s/reacher/dqn@c1/seed-0/train.csv: line 2: not a row of this table\",,,\n",
+        "\"%s/reacher/dqn@c1/seed-0/train.csv: line 2: not a row of this table\",,,," CHANGED ",\n",
         hash, hash, hash, hash, hash, hash, out);
     ASSERT_STR_EQ(expected, content(path));
     ASSERT_EQ(FGSF_ERR_FORMAT, fgsf_run_summarize(out));
@@ -681,7 +688,7 @@ TEST the_summary_covers_everything(void) {
                                  "0,0,learned,0,2,10,1\n");
     ASSERT_EQ(FGSF_OK, fgsf_run_summarize(out));
     ASSERT(strstr(content(path), "learned,0,1,2,1,10,400,1.500"));
-    ASSERT(strstr(content(path), ",,,,\nfour_rooms,fg-sfrql,,10,done,1,0"));
+    ASSERT(strstr(content(path), ",,,,," CHANGED ",0.75\nfour_rooms,fg-sfrql,,10,done,1,0"));
     PASS();
 }
 

@@ -7,10 +7,6 @@
 
 #include "fgsf/config.h"
 
-// Returns whether this key (the text up to '=') can change results. Logging, diagnostics and the
-// device cannot.
-bool fgsf_change_counts(const char *key);
-
 // Returns whether two runs must not be compared: their presets differ, or one of them changed a
 // setting that the other does not have. `key` then gets the first such key.
 bool fgsf_changes_conflict(const fgsf_config *a, const fgsf_config *b, char *key, size_t size);

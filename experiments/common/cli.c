@@ -8,7 +8,6 @@
 
 #include "fgsf/env.h"
 
-#include "changes.h"
 #include "devices.h"
 #include "keys.h"
 #include "say.h"
@@ -324,7 +323,7 @@ static void name_out(fgsf_cli *cli) {
     snprintf(cli->out_text, sizeof cli->out_text, "runs/%s%s%.60s-%s%s", cli->spec->program,
              named ? "-" : "", named ? cli->env : "", cli->preset, cli->smoke ? "-smoke" : "");
     for (int i = 0; i < cli->num_sets; i++) {
-        if (!fgsf_change_counts(cli->sets[i])) continue;
+        if (!fgsf_config_counts(cli->sets[i])) continue;
         name_change(cli, "-", cli->sets[i], strlen(cli->sets[i]));
     }
     for (int i = 0; i < cli->num_grids; i++) {

@@ -129,6 +129,15 @@ FGSF_API char *fgsf_config_to_json(const fgsf_config *cfg);
 // Returns a 64-bit hash of everything that decides a run's numbers except its seed and device.
 FGSF_API uint64_t fgsf_config_hash(const fgsf_config *cfg);
 
+// Returns whether a setting can change a result; `key` ends at '=' or at its end. Names (seed, method,
+// preset, env.name), logging, diagnostics and devices cannot.
+FGSF_API bool fgsf_config_counts(const char *key);
+
+// Returns the settings that count and are not what environment, preset and method set, such as
+// "env.slip=0.1, sf.lr=0.0003", to be freed with free(); "" for none. NULL when out of memory or when
+// the environment is not registered; the last error says which.
+FGSF_API char *fgsf_config_changes(const fgsf_config *cfg);
+
 // Fills in the parameters of a learner from the keys. The sizes stay 0; fgsf_trainer_create takes them
 // from the environment.
 FGSF_API fgsf_status fgsf_config_learner(const fgsf_config *cfg, fgsf_learner_params *out);

@@ -29,5 +29,5 @@ plot for [i=1:|SERIES|] for [p=1:|PANEL|] DATA using \
      for [i=1:|SERIES|] keyentry with boxes fs pattern FILL[i] border lc rgb COLOUR[i] \
          fc rgb COLOUR[i] title SERIES[i], \
      for [k=1:PAPER] DATA using (at(number_of_panel(strcol(PANEL_COLUMN)), \
-                    number_of_series(strcol(SERIES_COLUMN)))):(column('paper')) \
+                    number_of_series(strcol(SERIES_COLUMN)))):(column(PAPER ? 'paper' : 'mean')) \
          with points pt 12 ps 1.2 lw 1.6 lc rgb 'black' title 'paper'

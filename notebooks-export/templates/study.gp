@@ -1,7 +1,8 @@
 # Points with intervals against a few values of x, joined by lines. Series stand a little apart, so
-# that intervals do not hide each other. WORDS are the values where x counts them. With BARS there are
-# bars side by side.
+# that intervals do not hide each other. WORDS are the values where x counts them. A row without seeds
+# breaks the line. With BARS there are bars side by side.
 LEFT = 80; GAP = 80; FOOT = 105
+known(s, p, column_name) = column('seeds') > 0 ? get(s, p, column_name) : NaN
 stats DATA using (column(XCOLUMN)) nooutput
 LEFTMOST = STATS_min - 0.08*(STATS_max - STATS_min)
 RIGHTMOST = STATS_max + 0.08*(STATS_max - STATS_min)
@@ -41,8 +42,8 @@ do for [p=1:|PANEL|] {
         continue
     }
     plot for [i=1:|SERIES|] DATA using (shifted(get(SERIES[i], PANEL[p], XCOLUMN), i))\
-             :(get(SERIES[i], PANEL[p], 'mean')):(get(SERIES[i], PANEL[p], 'low'))\
-             :(get(SERIES[i], PANEL[p], 'high')) \
+             :(known(SERIES[i], PANEL[p], 'mean')):(known(SERIES[i], PANEL[p], 'low'))\
+             :(known(SERIES[i], PANEL[p], 'high')) \
              with yerrorlines pt POINT[i] ps 1 lw 2 dt DASH[i] lc rgb COLOUR[i]
 }
 array FILL[|SERIES|]
