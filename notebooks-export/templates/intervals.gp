@@ -1,6 +1,6 @@
 # One row per series, a point with its interval. LEFT is the room for the names. ZERO = 1 starts the
 # axis at 0; ZERO = -1 keeps 0 in sight and draws a line there.
-GAP = 30; FOOT = 60
+GAP = 46; FOOT = 60
 array TOP[|PANEL|]
 array STEP[|PANEL|]
 do for [p=1:|PANEL|] {
