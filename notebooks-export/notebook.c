@@ -69,9 +69,9 @@ static fgsf_status add_code(cJSON *cells, const char *source, const char *mime, 
     return bundle ? put_text(bundle, mime, data) : fail_memory();
 }
 
-static fgsf_status encode_base64(pool *p, const unsigned char *in, size_t n, const char **out) {
+static fgsf_status encode_base64(const unsigned char *in, size_t n, const char **out) {
     static const char DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *text = pool_get(p, (n + 2) / 3 * 4 + 1, 1);
+    char *text = pool_get((n + 2) / 3 * 4 + 1, 1);
     char *to = text;
     for (size_t i = 0; i < n; i += 3) {
         size_t left = n - i;
@@ -91,24 +91,24 @@ static fgsf_status add_figure(exporter *e, cJSON *cells, const artefact *a) {
     const char *image = NULL;
     char *bytes = NULL;
     size_t size = 0;
-    const char *text = pool_printf(&e->pool, "%s/figures/%s.png", e->stage, a->name);
-    TRY(file_read(&e->pool, text, &bytes, &size));
+    const char *text = pool_printf("%s/figures/%s.png", e->stage, a->name);
+    TRY(file_read(text, &bytes, &size));
     if (size == 0) return fgsf_fail(FGSF_ERR_IO, "%s: gnuplot left it empty", text);
-    TRY(encode_base64(&e->pool, (const unsigned char *)bytes, size, &image));
-    text = pool_printf(&e->pool, "### %s", a->caption);
+    TRY(encode_base64((const unsigned char *)bytes, size, &image));
+    text = pool_printf("### %s", a->caption);
     TRY(add_markdown(cells, text));
-    text = pool_printf(&e->pool, "figure('%s')", a->name);
+    text = pool_printf("figure('%s')", a->name);
     return add_code(cells, text, "image/png", image);
 }
 
 static fgsf_status add_table(exporter *e, cJSON *cells, const artefact *a) {
     char *markdown = NULL;
     size_t size = 0;
-    const char *text = pool_printf(&e->pool, "%s/tables/%s.md", e->stage, a->name);
-    TRY(file_read(&e->pool, text, &markdown, &size));
-    text = pool_printf(&e->pool, "### %s: %s", a->group, a->caption);
+    const char *text = pool_printf("%s/tables/%s.md", e->stage, a->name);
+    TRY(file_read(text, &markdown, &size));
+    text = pool_printf("### %s: %s", a->group, a->caption);
     TRY(add_markdown(cells, text));
-    text = pool_printf(&e->pool, "pd.read_csv('tables/%s.csv')", a->name);
+    text = pool_printf("pd.read_csv('tables/%s.csv')", a->name);
     const char *body = strstr(markdown, "\n\n");
     return add_code(cells, text, "text/markdown", size > TABLE_LIMIT || !body ? NULL : body + 2);
 }
@@ -136,7 +136,7 @@ static const char SCORES[] =
     "seeds.groupby(['env', 'arm', 'seed']).mean().groupby(['env', 'arm']).agg(['mean', 'sem'])";
 
 // Stores the way from the folder `from` to the folder `to`, so that both can be moved together.
-static fgsf_status relative_path(pool *p, const char *from, const char *to, const char **out) {
+static fgsf_status relative_path(const char *from, const char *to, const char **out) {
     char *here = realpath(from, NULL), *there = realpath(to, NULL);
     fgsf_status status =
         here && there ? FGSF_OK : fgsf_fail(FGSF_ERR_IO, "%s: cannot be found", to);
@@ -146,9 +146,9 @@ static fgsf_status relative_path(pool *p, const char *from, const char *to, cons
             if ((!here[i] || here[i] == '/') && (!there[i] || there[i] == '/')) same = i;
             if (here[i] != there[i] || !here[i]) break;
         }
-        *out = pool_printf(p, "%s", there[same] ? there + same + 1 : "");
+        *out = pool_printf("%s", there[same] ? there + same + 1 : "");
         for (const char *up = strchr(here + same, '/'); up; up = strchr(up + 1, '/')) {
-            *out = pool_printf(p, "../%s", *out);
+            *out = pool_printf("../%s", *out);
         }
     }
     free(here);
@@ -168,11 +168,11 @@ static bool has_directories(const corpus *c) {
 static fgsf_status add_runs(exporter *e, cJSON *cells) {
     const char *path = NULL;
     const char *text = NULL;
-    TRY(relative_path(&e->pool, e->out, e->runs, &path));
+    TRY(relative_path(e->out, e->runs, &path));
     cJSON *string = cJSON_CreateString(path);
     char *quoted = string ? cJSON_PrintUnformatted(string) : NULL; // as Python quotes it too
     if (quoted) {
-        text = pool_printf(&e->pool, "RUNS = %s\n%s", quoted, template_text("notebook_runs.py"));
+        text = pool_printf("RUNS = %s\n%s", quoted, template_text("notebook_runs.py"));
     }
     cJSON_Delete(string);
     free(quoted);
@@ -185,7 +185,7 @@ static fgsf_status add_runs(exporter *e, cJSON *cells) {
 }
 
 static fgsf_status add_group(exporter *e, cJSON *cells, const char *about) {
-    const char *text = pool_printf(&e->pool, "## %s", about);
+    const char *text = pool_printf("## %s", about);
     TRY(add_markdown(cells, text));
     for (size_t i = 0; i < e->nmade; i++) {
         const artefact *a = &e->made[i];
@@ -215,13 +215,13 @@ static fgsf_status build(exporter *e, cJSON *notebook) {
     TRY(add_markdown(cells, INTRODUCTION));
     TRY(add_code(cells, template_text("notebook.py"), NULL, NULL));
     if (has_directories(&e->corpus)) TRY(add_runs(e, cells));
-    for (size_t i = 0; i < e->nmade; i++) names_add(&e->pool, &groups, e->made[i].group);
+    for (size_t i = 0; i < e->nmade; i++) names_add(&groups, e->made[i].group);
     for (size_t i = 0; i < groups.n; i++) TRY(add_group(e, cells, groups.v[i]));
     return add_metadata(notebook);
 }
 
 fgsf_status notebook_write(exporter *e) {
-    const char *path = pool_printf(&e->pool, "%s/notebook.ipynb", e->stage);
+    const char *path = pool_printf("%s/notebook.ipynb", e->stage);
     FILE *out = NULL;
     cJSON *notebook = cJSON_CreateObject();
     if (!notebook) return fail_memory();

@@ -29,16 +29,15 @@ static void read_all(const csv *t) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    pool p = {0};
     csv t = {0};
-    char *text = pool_get(&p, size + 1, 1);
+    char *text = pool_get(size + 1, 1);
     memcpy(text, data, size);
-    if (csv_parse(&p, "fuzz", text, size, &t) == FGSF_OK) {
+    if (csv_parse("fuzz", text, size, &t) == FGSF_OK) {
         require(t.cols > 0);
         read_all(&t);
     } else {
         require(t.cols == 0 && *fgsf_last_error());
     }
-    pool_free(&p);
+    pool_free();
     return 0;
 }
