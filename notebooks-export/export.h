@@ -27,6 +27,7 @@ typedef struct names {
 
 void pool_free(void);
 void *pool_get(size_t count, size_t size); // zeros
+void *memory_get(size_t size);             // to be freed
 // Appends a copy of *item to *(T **)items, which holds *n of them.
 void pool_push(void *items, size_t *n, const void *item, size_t size);
 const char *pool_printf(const char *format, ...) FGSF_PRINTF(1, 2);

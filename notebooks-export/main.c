@@ -2,6 +2,7 @@
 //
 // Everything is made in a hidden folder inside OUT and moved into place file by file at the very
 // end, so that a failed export leaves OUT as it was. Exit code 2 with one line says what is wrong.
+#include <cjson/cJSON.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -160,6 +161,7 @@ int main(int argc, char **argv) {
     exporter *e = &the_export;
     atexit(remove_stage);
     signal(SIGPIPE, SIG_IGN);
+    cJSON_InitHooks(&(cJSON_Hooks){memory_get, free}); // so that what it makes is whole
     int code = read_flags(argc, argv, e);
     if (code != FGSF_FLAGS_RUN) return code;
     if (!e->paper_dir) e->paper_dir = default_paper_dir();

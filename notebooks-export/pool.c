@@ -38,6 +38,10 @@ static void *pool_keep(void *block) {
     return pool.blocks[pool.count++] = checked(block);
 }
 
+void *memory_get(size_t size) {
+    return checked(malloc(size));
+}
+
 void *pool_get(size_t count, size_t size) {
     return pool_keep(calloc(count ? count : 1, size));
 }
