@@ -145,10 +145,9 @@ static bool same_tasks(const names *a, const names *b) {
 }
 
 fgsf_status compare(arm_pair pair, enum metric metric, const part *tasks, comparison *out) {
-    fgsf_stats_wilcoxon_result test;
     scores a, b;
     size_t n = 0;
-    *out = (comparison){.p_value = NAN, .rank_biserial = NAN};
+    *out = (comparison){0};
     TRY(scores_of(pair.a, metric, &a));
     TRY(scores_of(pair.b, metric, &b));
     if (!same_tasks(&a.tasks, &b.tasks)) return FGSF_OK;
@@ -166,9 +165,6 @@ fgsf_status compare(arm_pair pair, enum metric metric, const part *tasks, compar
     if (n == 0) return FGSF_OK;
     scores differences = {.s = {.x = d, .seeds = n, .tasks = 1}};
     TRY(mean_interval(&differences, &out->difference));
-    TRY(fgsf_stats_wilcoxon(x, y, n, &test));
     out->pairs = n;
-    out->p_value = test.p_value;
-    out->rank_biserial = test.rank_biserial;
-    return FGSF_OK;
+    return fgsf_stats_wilcoxon(x, y, n, &out->test);
 }

@@ -168,7 +168,7 @@ fgsf_status csv_number(const csv *t, size_t row, size_t col, double *out) {
     return FGSF_OK;
 }
 
-const char *csv_note(const csv *t, const char *key) {
+const char *csv_note(const csv *t, const char *key, const char *otherwise) {
     size_t length = strlen(key);
     for (size_t i = 0; i < t->notes; i++) {
         const char *text = t->note[i] + strspn(t->note[i], " ");
@@ -176,5 +176,5 @@ const char *csv_note(const csv *t, const char *key) {
             return text + length + 1 + strspn(text + length + 1, " ");
         }
     }
-    return NULL;
+    return otherwise;
 }

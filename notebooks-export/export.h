@@ -60,6 +60,11 @@ typedef struct csv {
     size_t notes;
 } csv;
 
+typedef struct csv_list {
+    csv *v;
+    size_t n;
+} csv_list;
+
 fgsf_status csv_read(const char *path, csv *out);
 // Parses `size` bytes with a zero behind them; fields point into the text, which is changed.
 fgsf_status csv_parse(const char *path, char *text, size_t size, csv *out);
@@ -69,7 +74,8 @@ fgsf_status csv_need(const csv *t, const char *wanted, size_t *cols);
 const char *csv_text(const csv *t, size_t row, size_t col);
 fgsf_status csv_number(const csv *t, size_t row, size_t col, double *out); // finite
 fgsf_status csv_maybe(const csv *t, size_t row, size_t col, double *out);  // NAN when empty or nan
-const char *csv_note(const csv *t, const char *key);                       // of "# key: value"
+// The value of a line "# key: value".
+const char *csv_note(const csv *t, const char *key, const char *otherwise);
 fgsf_status csv_fail(const csv *t, size_t row, size_t col, const char *what);
 
 // ---- runs.c -------------------------------------------------------------------------------------
@@ -96,8 +102,7 @@ typedef struct corpus {
     bool partial; // unfinished runs count too, with the training curves that they have so far
     run *runs;
     size_t nruns;
-    csv *tables[NTABLES];
-    size_t ntables[NTABLES];
+    csv_list tables[NTABLES];
 } corpus;
 
 // Reads everything below root except what earlier exports left there.
@@ -116,19 +121,18 @@ fgsf_status summary_read(const char *path, corpus *out);
 
 // What a group offers and a figure needs.
 enum data {
-    HAS_TRAIN = 1,
-    HAS_EVAL = 2,
-    HAS_HELD_OUT = 4,
+    HAS_RUNS = 1, // of an environment, finished or not
+    HAS_TRAIN = 2,
+    HAS_EVAL = 4,
     HAS_PAIRS = 8, // at least two methods to compare
     HAS_ABLATION = 16,
-    HAS_MAP = 32,
-    HAS_TRAJECTORY = 64,
-    HAS_OVERHEAD = 128,
-    HAS_CURVE = 256,
+    HAS_GRID = 32, // one setting that cells vary
+    HAS_MAP = 64,
+    HAS_TRAJECTORY = 128,
+    HAS_OVERHEAD = 256,
     HAS_SCALING = 512,
-    HAS_GRID = 1024,   // one setting that cells vary
-    HAS_RUNS = 2048,   // of an environment, finished or not
-    HAS_CHECKS = 4096, // numerical checks of the theory
+    HAS_CURVE = 1024,
+    HAS_CHECKS = 2048, // numerical, of the theory
 };
 
 enum shape { CIRCLE, SQUARE, UP, DOWN, DIAMOND, PENTAGON, SHAPES };
@@ -166,13 +170,17 @@ typedef struct group {
     size_t narms;
     arm_list shown; // in the figures that are not about cells
     arm_list cells; // with runs, in the order of cells_sort
-    const csv *sources;
-    size_t nsources;
+    csv_list sources;
     const char *varied; // HAS_GRID: the key
     unsigned has;
 } group;
 
-fgsf_status groups_make(const char *root, const corpus *runs, group **out, size_t *n);
+typedef struct group_list {
+    group *v;
+    size_t n;
+} group_list;
+
+fgsf_status groups_make(const char *root, const corpus *runs, group_list *out);
 bool group_has_one_method(const group *g);
 // Whether a piece of the arm's cell tells it from others: not when all have it, nor when it is a usual
 // setting that no other arm varies.
@@ -256,7 +264,7 @@ typedef struct arm_pair {
 typedef struct comparison {
     size_t pairs, wins; // wins: pairs in which a is larger
     fgsf_stats_interval difference;
-    double p_value, rank_biserial;
+    fgsf_stats_wilcoxon_result test;
 } comparison;
 
 // The pairs to compare: first those that differ only in the gradient, then fg-sfrql against the
@@ -352,8 +360,7 @@ struct exporter {
     int lock; // on the stage: it is in use
     corpus corpus;
     paper_values paper;
-    group *groups;
-    size_t ngroups;
+    group_list groups;
     artefact *made;
     size_t nmade;
 };

@@ -40,12 +40,11 @@ static grid_point grid_point_of(const group *g, const arm *a) {
         } else if (strncmp(piece, key, length) == 0 && piece[length] == '=') {
             out.value = piece + length + 1;
         } else if (piece_tells(g, a, piece)) {
-            out.panel = pool_printf("%s%s, ", out.panel, piece);
+            out.panel = text_join(out.panel, ", ", piece);
         }
     }
     if (!*out.series) out.series = a->method;
-    bool is_dqn = strstr(a->method, "dqn") != NULL;
-    out.panel = pool_printf("%s%s", out.panel, is_dqn ? "DQN" : "SF");
+    out.panel = text_join(out.panel, ", ", strstr(a->method, "dqn") ? "DQN" : "SF");
     return out;
 }
 
@@ -127,7 +126,7 @@ static fgsf_status write_grid(const group *g, plot *f) {
 
 static fgsf_status write_overhead(const group *g, plot *f) {
     static const char *const PANELS[] = {"time per training step", "efficiency"};
-    const csv *t = g->sources;
+    const csv *t = g->sources.v;
     size_t cols[4];
     TRY(csv_need(t, "method,median_ms,p99_ms,efficiency", cols));
     fputs("method,quantity,mean,low,high,seeds\n", f->csv);
@@ -208,7 +207,7 @@ static fgsf_status write_scaling(const group *g, plot *f) {
         const quantity *q = &QUANTITIES[i];
         const char *values = "";
         double unit = 0;
-        TRY(put_quantity(g->sources, f, q, &unit, &top, &values));
+        TRY(put_quantity(g->sources.v, f, q, &unit, &top, &values));
         if (unit == 0) continue;
         ylabels[n] = pool_printf("step time / %.2f ms", unit);
         xlabels[n] = q->xlabel;
@@ -229,13 +228,8 @@ static bool wants_log(double low, double high) {
     return low > 0 && high / low >= 1000;
 }
 
-static const char *note_or(const csv *t, const char *key, const char *otherwise) {
-    const char *note = csv_note(t, key);
-    return note ? note : otherwise;
-}
-
 static fgsf_status write_theory(const group *g, plot *f) {
-    const csv *t = g->sources;
+    const csv *t = g->sources.v;
     size_t cols[3];
     double low[2] = {INFINITY, INFINITY};
     double high[2] = {-INFINITY, -INFINITY};
@@ -258,8 +252,8 @@ static fgsf_status write_theory(const group *g, plot *f) {
     }
     plot_text(f, "XCOLUMN", "x");
     plot_number(f, "XSCALE", 1);
-    plot_text(f, "XLABEL", note_or(t, "x", "x"));
-    plot_array(f, "YLABELS", (const char *const[]){note_or(t, "y", "y")}, 1);
+    plot_text(f, "XLABEL", csv_note(t, "x", "x"));
+    plot_array(f, "YLABELS", (const char *const[]){csv_note(t, "y", "y")}, 1);
     plot_number(f, "LOGX", wants_log(low[0], high[0]));
     plot_number(f, "LOGY", wants_log(low[1], high[1]));
     plot_number(f, "PAPER", 0);

@@ -129,19 +129,9 @@ static int compare_runs(const void *a, const void *b) {
     return order;
 }
 
-static bool has_held_out(const csv *eval) {
-    size_t task = 0;
-    if (!csv_find(eval, "task", &task)) return false;
-    for (size_t i = 0; i < eval->rows; i++) {
-        if (csv_text(eval, i, task)[0] == 'h') return true;
-    }
-    return false;
-}
-
 static unsigned data_of(const run *r) {
     return (*r->cell ? HAS_ABLATION : 0u) | (r->train.rows ? HAS_TRAIN : 0u) |
-           (r->eval.rows ? HAS_EVAL : 0u) | (has_held_out(&r->eval) ? HAS_HELD_OUT : 0u) |
-           (r->trajectory.rows ? HAS_TRAJECTORY : 0u);
+           (r->eval.rows ? HAS_EVAL : 0u) | (r->trajectory.rows ? HAS_TRAJECTORY : 0u);
 }
 
 static arm *add_arm(group *g, const run *r) {
@@ -192,8 +182,8 @@ static fgsf_status check_same(const run *a, const run *b, const char *seeds_of) 
     if (seeds_of && a->hash && b->hash && strcmp(a->hash, b->hash) != 0) {
         return fgsf_fail(FGSF_ERR_INVALID,
                          "%s (config_hash %s) and %s (config_hash %s) are seeds of %s with "
-                         "different settings and "
-                         "cannot be averaged: keep them in folders of their own",
+                         "different settings and cannot be averaged: keep them in folders of "
+                         "their own",
                          a->dir, a->hash, b->dir, b->hash, seeds_of);
     }
     if (!a->changed || !b->changed) return FGSF_OK; // not recorded
@@ -340,29 +330,29 @@ static fgsf_status finish_group(const char *root, group *g) {
     return FGSF_OK;
 }
 
-static fgsf_status env_groups(const char *root, const corpus *c, group **list, size_t *n) {
+static fgsf_status env_groups(const char *root, const corpus *c, group_list *out) {
     run **order = pool_get(c->nruns, sizeof *order);
     for (size_t i = 0; i < c->nruns; i++) order[i] = &c->runs[i];
     qsort(order, c->nruns, sizeof *order, compare_runs);
     for (size_t i = 0; i < c->nruns; i++) {
         run *r = order[i];
-        const group *last = *n ? &(*list)[*n - 1] : NULL;
+        const group *last = out->n ? &out->v[out->n - 1] : NULL;
         if (!last || strcmp(r->env, last->env) != 0 || strcmp(r->layout, last->layout) != 0) {
             group g = {.env = r->env, .layout = r->layout, .about = ""};
             name_group(&g);
-            pool_push(list, n, &g, sizeof g);
+            pool_push(&out->v, &out->n, &g, sizeof g);
         }
-        TRY(add_run(&(*list)[*n - 1], r));
+        TRY(add_run(&out->v[out->n - 1], r));
     }
-    for (size_t i = 0; i < *n; i++) TRY(finish_group(root, &(*list)[i]));
+    for (size_t i = 0; i < out->n; i++) TRY(finish_group(root, &out->v[i]));
     return FGSF_OK;
 }
 
 // A figure shows one key that cells vary, so each that has two values is a group of its own.
-static void grid_groups(size_t envs, group **list, size_t *n) {
+static void grid_groups(size_t envs, group_list *out) {
     for (size_t i = 0; i < envs; i++) {
         names settings = {0};
-        arm_list cells = (*list)[i].cells;
+        arm_list cells = out->v[i].cells;
         for (size_t k = 0; k < cells.n; k++) {
             const names *parts = &cells.v[k]->parts;
             for (size_t j = 0; j < parts->n; j++) {
@@ -373,28 +363,28 @@ static void grid_groups(size_t envs, group **list, size_t *n) {
             const char *setting = settings.v[k];
             names before = {settings.v, k};
             if (count_key(&before, setting) || count_key(&settings, setting) < 2) continue;
-            group g = (*list)[i];
+            group g = out->v[i];
             g.varied = pool_printf("%.*s", (int)strcspn(setting, "="), setting);
             g.has = HAS_GRID;
             g.name = pool_printf("%s_%s", g.name, g.varied);
-            pool_push(list, n, &g, sizeof g);
+            pool_push(&out->v, &out->n, &g, sizeof g);
         }
     }
 }
 
 // A policy map shows one arm, so each that has one is a group of its own.
-static void map_groups(size_t envs, group **list, size_t *n) {
+static void map_groups(size_t envs, group_list *out) {
     for (size_t i = 0; i < envs; i++) {
-        arm_list shown = (*list)[i].shown;
+        arm_list shown = out->v[i].shown;
         for (size_t j = 0; j < shown.n; j++) {
             const arm *a = shown.v[j];
             if (arm_example(a)->policy_map.rows == 0) continue;
-            group g = (*list)[i];
+            group g = out->v[i];
             g.name = pool_printf("%s_%s", g.name, a->label);
             g.title = pool_printf("%s, %s", g.title, a->label);
             g.shown = (arm_list){&shown.v[j], 1};
             g.has = HAS_MAP;
-            pool_push(list, n, &g, sizeof g);
+            pool_push(&out->v, &out->n, &g, sizeof g);
         }
     }
 }
@@ -402,53 +392,50 @@ static void map_groups(size_t envs, group **list, size_t *n) {
 // Names a group after its file below root, without the ending: bench/overhead.csv is
 // bench_overhead. The folder theory/ adds nothing to its files' names.
 static void file_groups(const char *root, const corpus *c, enum table_kind kind, unsigned has,
-                        group **list, size_t *n) {
-    for (size_t i = 0; i < c->ntables[kind]; i++) {
-        const csv *file = &c->tables[kind][i];
+                        group_list *out) {
+    for (size_t i = 0; i < c->tables[kind].n; i++) {
+        csv *file = &c->tables[kind].v[i];
         const char *path = file->path + strlen(root);
         path += strspn(path, "/");
         if (strncmp(path, "theory/", 7) == 0) path += 7;
-        group g = {.sources = file, .has = has, .about = "", .title = csv_note(file, "title")};
+        group g = {.sources = {file, 1}, .has = has, .about = ""};
         g.name = pool_printf("%.*s", (int)(strlen(path) - 4), path);
-        if (!g.title) g.title = g.name;
-        pool_push(list, n, &g, sizeof g);
+        g.title = csv_note(file, "title", g.name);
+        pool_push(&out->v, &out->n, &g, sizeof g);
     }
 }
 
 // Turns every name into one that is fit for a file and different from the others.
-static void tidy_names(group *list, size_t n) {
+static void tidy_names(group_list *list) {
+    static const char FIT[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@";
     names seen = {0};
-    for (size_t i = 0; i < n; i++) {
-        const char *name = pool_printf("%s", list[i].name);
+    for (size_t i = 0; i < list->n; i++) {
+        const char *name = pool_printf("%s", list->v[i].name), *unique = name;
         for (char *c = (char *)name; *c; c++) {
-            bool fit = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                              "_-.@",
-                              *c) != NULL;
-            if (!fit || (c == name && *c == '.')) *c = '_';
+            if (!strchr(FIT, *c) || (c == name && *c == '.')) *c = '_';
         }
-        list[i].name = name;
-        for (int k = 2; names_find(&seen, list[i].name, NULL); k++) {
-            list[i].name = pool_printf("%s-%d", name, k);
+        for (int k = 2; names_find(&seen, unique, NULL); k++) {
+            unique = pool_printf("%s-%d", name, k);
         }
-        names_add(&seen, list[i].name);
+        names_add(&seen, unique);
+        list->v[i].name = unique;
     }
 }
 
-fgsf_status groups_make(const char *root, const corpus *c, group **out, size_t *n) {
-    TRY(env_groups(root, c, out, n));
-    size_t envs = *n;
-    for (size_t i = 0; c->partial && i < envs; i++) (*out)[i].has &= HAS_TRAIN | HAS_RUNS;
+fgsf_status groups_make(const char *root, const corpus *c, group_list *out) {
+    TRY(env_groups(root, c, out));
+    size_t envs = out->n;
+    for (size_t i = 0; c->partial && i < envs; i++) out->v[i].has &= HAS_TRAIN | HAS_RUNS;
     if (!c->partial) {
-        grid_groups(envs, out, n);
-        map_groups(envs, out, n);
-        file_groups(root, c, THEORY_CURVE, HAS_CURVE, out, n);
-        file_groups(root, c, OVERHEAD, HAS_OVERHEAD, out, n);
-        file_groups(root, c, SCALING, HAS_SCALING, out, n);
+        grid_groups(envs, out);
+        map_groups(envs, out);
+        file_groups(root, c, THEORY_CURVE, HAS_CURVE, out);
+        file_groups(root, c, OVERHEAD, HAS_OVERHEAD, out);
+        file_groups(root, c, SCALING, HAS_SCALING, out);
         group checks = {.name = "theory", .title = "theory", .about = "", .has = HAS_CHECKS};
         checks.sources = c->tables[THEORY];
-        checks.nsources = c->ntables[THEORY];
-        if (checks.nsources) pool_push(out, n, &checks, sizeof checks);
+        if (checks.sources.n) pool_push(&out->v, &out->n, &checks, sizeof checks);
     }
-    tidy_names(*out, *n);
+    tidy_names(out);
     return FGSF_OK;
 }

@@ -123,7 +123,7 @@ static fgsf_status publish_folder(exporter *e, const char *folder) {
 static fgsf_status run_export(exporter *e) {
     TRY(runs_read(e->runs, &e->corpus));
     TRY(paper_read(e->paper_dir, &e->paper));
-    TRY(groups_make(e->runs, &e->corpus, &e->groups, &e->ngroups));
+    TRY(groups_make(e->runs, &e->corpus, &e->groups));
     TRY(open_stage(e));
     TRY(gnuplot_check(e));
     TRY(figures_write(e));
@@ -140,12 +140,12 @@ static fgsf_status run_export(exporter *e) {
 }
 
 static void report(const exporter *e) {
-    for (size_t i = 0; i < e->ngroups; i++) {
-        for (size_t k = 0; k < e->groups[i].narms; k++) {
-            const arm *a = &e->groups[i].arms[k];
-            if (a->unfinished == 0 || !(e->groups[i].has & HAS_RUNS)) continue;
+    for (size_t i = 0; i < e->groups.n; i++) {
+        for (size_t k = 0; k < e->groups.v[i].narms; k++) {
+            const arm *a = &e->groups.v[i].arms[k];
+            if (a->unfinished == 0 || !(e->groups.v[i].has & HAS_RUNS)) continue;
             printf("note    %s %s: %zu unfinished run(s) left out, %zu of them diverged\n",
-                   e->groups[i].name, a->label, a->unfinished, a->diverged);
+                   e->groups.v[i].name, a->label, a->unfinished, a->diverged);
         }
     }
     for (size_t i = 0; i < e->nmade; i++) {

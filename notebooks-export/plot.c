@@ -308,10 +308,10 @@ static fgsf_status try_figure(exporter *e, const group *g, const figure *fig) {
 fgsf_status figures_write(exporter *e) {
     const figure *const all[] = {training_figures, evaluation_figures, study_figures,
                                  picture_figures};
-    for (size_t i = 0; i < e->ngroups; i++) {
+    for (size_t i = 0; i < e->groups.n; i++) {
         for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
             for (const figure *fig = all[k]; fig->name; fig++) {
-                TRY(try_figure(e, &e->groups[i], fig));
+                TRY(try_figure(e, &e->groups.v[i], fig));
             }
         }
     }

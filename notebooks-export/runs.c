@@ -176,7 +176,7 @@ static fgsf_status read_file(const char *dir, const char *name, names *summaries
         csv t;
         if (fnmatch(TABLES[k], name, 0) != 0) continue;
         TRY(csv_read(path, &t));
-        pool_push(&out->tables[k], &out->ntables[k], &t, sizeof t);
+        pool_push(&out->tables[k].v, &out->tables[k].n, &t, sizeof t);
     }
     return FGSF_OK;
 }
@@ -209,7 +209,7 @@ fgsf_status runs_read(const char *root, corpus *out) {
     TRY(walk(root, 0, &summaries, out));
     for (size_t i = 0; i < summaries.n; i++) TRY(summary_read(summaries.v[i], out));
     size_t found = summaries.n + out->nruns;
-    for (int k = 0; k < NTABLES; k++) found += out->ntables[k];
+    for (int k = 0; k < NTABLES; k++) found += out->tables[k].n;
     if (found == 0) {
         return fgsf_fail(FGSF_ERR_IO,
                          "%s: no run.json, summary.csv, overhead.csv or theory.csv below it", root);

@@ -315,8 +315,8 @@ static fgsf_status fill_comparisons(const group *g, const arm *a, table *t) {
                 cell_number(t, "larger on", (double)c.wins);
                 cell_text(t, "label", fgsf_stats_label(c.pairs));
                 cell_interval(t, "mean difference", c.difference, c.pairs);
-                cell_number(t, "Wilcoxon p", c.p_value);
-                cell_number(t, "rank-biserial", c.rank_biserial);
+                cell_number(t, "Wilcoxon p", c.test.p_value);
+                cell_number(t, "rank-biserial", c.test.rank_biserial);
             }
         }
     }
@@ -343,7 +343,7 @@ static fgsf_status fill_scores(const group *g, const arm *a, table *t) {
 
 static fgsf_status fill_overhead(const group *g, const arm *a, table *t) {
     (void)a;
-    const csv *in = g->sources;
+    const csv *in = g->sources.v;
     size_t cols[2];
     TRY(csv_need(in, "method,mean_ms", cols));
     for (size_t row = 0; row < in->rows; row++) {
@@ -366,8 +366,8 @@ static fgsf_status fill_overhead(const group *g, const arm *a, table *t) {
 
 static fgsf_status fill_checks(const group *g, const arm *a, table *t) {
     (void)a;
-    for (size_t i = 0; i < g->nsources; i++) {
-        const csv *in = &g->sources[i];
+    for (size_t i = 0; i < g->sources.n; i++) {
+        const csv *in = &g->sources.v[i];
         size_t cols[6];
         TRY(csv_need(in, "study,quantity,expected,measured,tolerance,pass", cols));
         for (size_t row = 0; row < in->rows; row++) {
@@ -419,9 +419,9 @@ static fgsf_status make_table(exporter *e, const group *g, const struct table_de
 }
 
 fgsf_status tables_write(exporter *e) {
-    for (size_t i = 0; i < e->ngroups; i++) {
+    for (size_t i = 0; i < e->groups.n; i++) {
         for (size_t k = 0; k < sizeof TABLES / sizeof TABLES[0]; k++) {
-            TRY(make_table(e, &e->groups[i], &TABLES[k]));
+            TRY(make_table(e, &e->groups.v[i], &TABLES[k]));
         }
     }
     return FGSF_OK;

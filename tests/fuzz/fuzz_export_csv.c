@@ -25,7 +25,7 @@ static void read_all(const csv *t) {
             }
         }
     }
-    csv_note(t, "title");
+    csv_note(t, "title", "");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
