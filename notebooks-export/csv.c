@@ -47,28 +47,28 @@ static fgsf_status read_header(csv *t, char *text, size_t line) {
         TRY(take_field(t->path, line, &rest, &name));
         if (*name == '\0') {
             return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: column %zu has no name", t->path, line,
-                             t->cols + 1);
+                             t->columns.n + 1);
         }
         if (csv_find(t, name, NULL)) {
             return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: column '%s' occurs twice", t->path, line,
                              name);
         }
-        pool_push(&t->name, &t->cols, &name, sizeof name);
+        names_add(&t->columns, name);
     }
     return FGSF_OK;
 }
 
 static fgsf_status read_row(csv *t, char *text, size_t line) {
     size_t n = 0;
-    char **fields = pool_get(t->cols, sizeof *fields);
+    char **fields = pool_get(t->columns.n, sizeof *fields);
     for (char *rest = text; rest; n++) {
         char *field = NULL;
         TRY(take_field(t->path, line, &rest, &field));
-        if (n < t->cols) fields[n] = field;
+        if (n < t->columns.n) fields[n] = field;
     }
-    if (n != t->cols) {
+    if (n != t->columns.n) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: %zu fields where the header has %zu", t->path,
-                         line, n, t->cols);
+                         line, n, t->columns.n);
     }
     pool_push(&t->row, &t->rows, &(csv_row){line, fields}, sizeof *t->row);
     return FGSF_OK;
@@ -103,27 +103,21 @@ fgsf_status csv_parse(const char *path, char *text, size_t size, csv *out) {
     for (size_t line = 1; *text; line++) {
         char *next = cut_line(text);
         if (*text == '#') {
-            char *note = text + 1;
-            pool_push(&t.note, &t.notes, &note, sizeof note);
-        } else if (*text && t.cols == 0) {
+            names_add(&t.notes, text + 1);
+        } else if (*text && t.columns.n == 0) {
             TRY(read_header(&t, text, line));
         } else if (*text) {
             TRY(read_row(&t, text, line));
         }
         text = next;
     }
-    if (t.cols == 0) return fgsf_fail(FGSF_ERR_FORMAT, "%s: empty, not even a header", path);
+    if (t.columns.n == 0) return fgsf_fail(FGSF_ERR_FORMAT, "%s: empty, not even a header", path);
     *out = t;
     return FGSF_OK;
 }
 
 bool csv_find(const csv *t, const char *name, size_t *col) {
-    for (size_t i = 0; i < t->cols; i++) {
-        if (strcmp(t->name[i], name) != 0) continue;
-        if (col) *col = i;
-        return true;
-    }
-    return false;
+    return names_find(&t->columns, name, col);
 }
 
 fgsf_status csv_need(const csv *t, const char *wanted, size_t *cols) {
@@ -144,7 +138,7 @@ const char *csv_text(const csv *t, size_t row, size_t col) {
 
 fgsf_status csv_fail(const csv *t, size_t row, size_t col, const char *what) {
     return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: column '%s': '%s' %s", t->path, t->row[row].line,
-                     t->name[col], csv_text(t, row, col), what);
+                     t->columns.v[col], csv_text(t, row, col), what);
 }
 
 fgsf_status csv_maybe(const csv *t, size_t row, size_t col, double *out) {
@@ -170,8 +164,8 @@ fgsf_status csv_number(const csv *t, size_t row, size_t col, double *out) {
 
 const char *csv_note(const csv *t, const char *key, const char *otherwise) {
     size_t length = strlen(key);
-    for (size_t i = 0; i < t->notes; i++) {
-        const char *text = t->note[i] + strspn(t->note[i], " ");
+    for (size_t i = 0; i < t->notes.n; i++) {
+        const char *text = t->notes.v[i] + strspn(t->notes.v[i], " ");
         if (strncmp(text, key, length) == 0 && text[length] == ':') {
             return text + length + 1 + strspn(text + length + 1, " ");
         }

@@ -53,11 +53,10 @@ typedef struct csv_row {
 
 typedef struct csv {
     const char *path;
-    size_t cols, rows;
-    char **name; // (cols)
+    names columns;
     csv_row *row;
-    char **note; // lines that begin with '#', without it
-    size_t notes;
+    size_t rows;
+    names notes; // lines that begin with '#', without it
 } csv;
 
 typedef struct csv_list {
@@ -152,6 +151,7 @@ typedef struct arm {
     look look;
     run **runs; // finished ones
     size_t nruns;
+    const run *example; // the first of them that has a directory, else the first; NULL without any
     size_t unfinished, diverged;
 } arm;
 
@@ -185,7 +185,6 @@ bool group_has_one_method(const group *g);
 // Whether a piece of the arm's cell tells it from others: not when all have it, nor when it is a usual
 // setting that no other arm varies.
 bool piece_tells(const group *g, const arm *a, const char *piece);
-const run *arm_example(const arm *a); // the first run with a directory, else the first
 look method_look(const char *method);
 const char *method_paper_name(const char *method); // NULL when the paper has none
 // The look of a gradient or target network that the name begins with, or another one.

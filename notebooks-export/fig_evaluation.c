@@ -97,14 +97,14 @@ static fgsf_status any_differs(const arm_list *arms, enum metric metric, bool *o
 // Whether all arms have changed this setting, so that it tells no row from another.
 static bool all_changed(const char *setting, const arm_list *arms) {
     size_t i = 0;
-    while (i < arms->n && names_find(&arm_example(arms->v[i])->changes, setting, NULL)) i++;
+    while (i < arms->n && names_find(&arms->v[i]->example->changes, setting, NULL)) i++;
     return i == arms->n;
 }
 
 // A cell is named by what it changes and the others do not, where that is recorded and short and its name
 // does not say it.
 static const char *row_label(const arm *a, const arm_list *arms) {
-    const names *changes = &arm_example(a)->changes;
+    const names *changes = &a->example->changes;
     const char *told = "";
     if (!*a->cell || strchr(a->cell, '=') || ablation_words(a->cell)) return a->name;
     for (size_t i = 0; i < changes->n; i++) {

@@ -29,6 +29,10 @@ static fgsf_status put_mark_of(const csv *t, size_t row, plot *f) {
     return FGSF_OK;
 }
 
+static look prior_look(const char *prior) {
+    return palette((size_t)labs(strtol(prior, NULL, 10)));
+}
+
 static fgsf_status put_map_row(const csv *t, size_t row, const size_t *cols, plot *f,
                                double *size) {
     double at[4]; // row, col, action, prior
@@ -38,14 +42,14 @@ static fgsf_status put_map_row(const csv *t, size_t row, const size_t *cols, plo
     TRY(csv_maybe(t, row, cols[5], &q));
     size[0] = fmax(size[0], at[0] + 1);
     size[1] = fmax(size[1], at[1] + 1);
-    plot_point(f, prior, palette((size_t)labs(strtol(prior, NULL, 10))), csv_text(t, row, cols[0]));
+    plot_point(f, prior, prior_look(prior), csv_text(t, row, cols[0]));
     fprintf(f->csv, ",%g,%g,%g,", at[0], at[1], at[2]);
     csv_put_number(f->csv, q);
     return put_mark_of(t, row, f);
 }
 
 static fgsf_status write_policy_map(const group *g, plot *f) {
-    const run *r = arm_example(g->shown.v[0]);
+    const run *r = g->shown.v[0]->example;
     const csv *t = &r->policy_map;
     double size[2] = {1, 1};
     size_t cols[6];
@@ -54,14 +58,10 @@ static fgsf_status write_policy_map(const group *g, plot *f) {
     f->panel_column = "task";
     f->panel_word = pool_printf("seed %ld, task ", r->seed);
     fputs("prior,task,row,col,action,q,kind,mark\n", f->csv);
-    for (long prior = 0; prior < 100; prior++) { // the legend in the order of the tasks
-        char name[24];
-        size_t row = 0;
-        snprintf(name, sizeof name, "%ld", prior);
-        while (row < t->rows && strcmp(csv_text(t, row, cols[4]), name) != 0) row++;
-        if (row == t->rows) continue;
-        plot_series(f, csv_text(t, row, cols[4]), palette((size_t)prior));
-    }
+    names priors = {0}; // the legend in the order of the tasks
+    for (size_t row = 0; row < t->rows; row++) names_add(&priors, csv_text(t, row, cols[4]));
+    names_sort(&priors, cell_compare);
+    for (size_t i = 0; i < priors.n; i++) plot_series(f, priors.v[i], prior_look(priors.v[i]));
     for (size_t row = 0; row < t->rows; row++) TRY(put_map_row(t, row, cols, f, size));
     plot_number(f, "GRID_ROWS", size[0]);
     plot_number(f, "GRID_COLS", size[1]);
@@ -117,7 +117,7 @@ static void put_scenery(plot *f, frame *seen, const group *g) {
 }
 
 static fgsf_status put_paths(const arm *a, plot *f, frame *seen, int episodes) {
-    const csv *t = &arm_example(a)->trajectory;
+    const csv *t = &a->example->trajectory;
     size_t cols[5], goal_x = 0, goal_y = 0;
     TRY(csv_need(t, "task,episode,t,x,y", cols));
     bool goals = csv_find(t, "goal_x", &goal_x) && csv_find(t, "goal_y", &goal_y);
@@ -150,9 +150,9 @@ static fgsf_status write_trajectories(const group *g, plot *f) {
     put_scenery(f, &seen, g);
     for (size_t i = 0; i < g->shown.n; i++) {
         const arm *a = g->shown.v[i];
-        if (arm_example(a)->trajectory.rows == 0) continue;
+        if (a->example->trajectory.rows == 0) continue;
         TRY(put_paths(a, f, &seen, episodes));
-        seed = arm_example(a)->seed;
+        seed = a->example->seed;
     }
     f->panel_word = pool_printf("seed %ld, task ", seed);
     plot_text(f, "XLABEL", "x (m)");

@@ -57,12 +57,6 @@ static size_t method_rank(const char *method) {
     return i;
 }
 
-const run *arm_example(const arm *a) {
-    size_t i = 0;
-    while (i < a->nruns && a->runs[i]->summary_only) i++;
-    return a->runs[i < a->nruns ? i : 0];
-}
-
 look method_look(const char *method) {
     size_t i = method_rank(method);
     return i < NMETHODS ? METHODS[i].look : (look){"#999999", 1, UP};
@@ -213,6 +207,7 @@ static fgsf_status add_run(group *g, run *r) {
     }
     for (size_t i = 0; i < a->nruns; i++) TRY(check_same(a->runs[i], r, a->label));
     pool_push(&a->runs, &a->nruns, &r, sizeof r);
+    if (!a->example || (a->example->summary_only && !r->summary_only)) a->example = r;
     g->has |= data_of(r);
     return FGSF_OK;
 }
@@ -251,13 +246,13 @@ bool group_has_one_method(const group *g) {
 }
 
 bool piece_tells(const group *g, const arm *a, const char *piece) {
-    const run *r = a->nruns ? arm_example(a) : NULL;
+    const run *r = a->example;
     bool usual = r && r->changed && strchr(piece, '=') && !count_key(&r->changes, piece);
     for (size_t i = 0; i < g->narms; i++) {
         const arm *other = &g->arms[i];
         if (names_find(&other->parts, piece, NULL)) continue;
         if (!usual || count_key(&other->parts, piece)) return true;
-        if (other->nruns && count_key(&arm_example(other)->changes, piece)) return true;
+        if (other->example && count_key(&other->example->changes, piece)) return true;
     }
     return false;
 }
@@ -313,14 +308,14 @@ static fgsf_status finish_group(const char *root, group *g) {
     for (size_t i = 0; i < g->narms; i++) {
         const arm *a = &g->arms[i];
         if (a->nruns == 0) continue;
-        if (!first) first = arm_example(a);
+        if (!first) first = a->example;
         if (!*a->cell || g->narms <= MAX_SHOWN) add_to(&g->shown, a);
         if (*a->cell) {
             add_to(&g->cells, a);
             continue;
         }
-        if (plain) TRY(check_same(plain, arm_example(a), NULL));
-        if (!plain) plain = arm_example(a);
+        if (plain) TRY(check_same(plain, a->example, NULL));
+        if (!plain) plain = a->example;
     }
     cells_sort(&g->cells);
     name_arms(g);
@@ -378,7 +373,7 @@ static void map_groups(size_t envs, group_list *out) {
         arm_list shown = out->v[i].shown;
         for (size_t j = 0; j < shown.n; j++) {
             const arm *a = shown.v[j];
-            if (arm_example(a)->policy_map.rows == 0) continue;
+            if (a->example->policy_map.rows == 0) continue;
             group g = out->v[i];
             g.name = pool_printf("%s_%s", g.name, a->label);
             g.title = pool_printf("%s, %s", g.title, a->label);

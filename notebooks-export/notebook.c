@@ -129,7 +129,7 @@ static fgsf_status relative_path(const char *from, const char *to, const char **
 static bool has_directories(const corpus *c) {
     for (size_t i = 0; i < c->nruns; i++) {
         const run *r = &c->runs[i];
-        if (r->train.cols && r->eval.cols && strcmp(r->status, "done") == 0) return true;
+        if (r->train.columns.n && r->eval.columns.n && strcmp(r->status, "done") == 0) return true;
     }
     return false;
 }

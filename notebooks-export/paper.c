@@ -79,11 +79,11 @@ static bool is_published(const run *r) {
 bool paper_scale(const paper_values *ref, const group *g, const arm *a) {
     static const char *const ENVS[] = {"four_rooms", "reacher", "pointmaze"};
     condition where[] = {{"key", "steps_shown"}, {0}};
-    if (a->nruns == 0 || *a->cell || !is_published(arm_example(a))) return false;
+    if (!a->example || *a->cell || !is_published(a->example)) return false;
     for (size_t i = 0; i < sizeof ENVS / sizeof ENVS[0]; i++) {
         if (strncmp(g->paper_env, ENVS[i], strlen(ENVS[i])) != 0) continue;
         const char *column = pool_printf("%s_paper", ENVS[i]);
-        return find_number(&ref->hyper, where, column) == arm_example(a)->steps_per_task;
+        return find_number(&ref->hyper, where, column) == a->example->steps_per_task;
     }
     return false;
 }
@@ -104,7 +104,7 @@ double paper_milliseconds(const paper_values *ref, const char *method) {
 double code_value(const paper_values *ref, const group *g, const arm *a, const char *task,
                   const char *column) {
     condition where[] = {{"env", g->env}, {"method", a->method}, {"task", task}, {0}};
-    double lr = arm_example(a)->lr, nearest = INFINITY, sum = 0;
+    double lr = a->example->lr, nearest = INFINITY, sum = 0;
     size_t n = 0;
     for (size_t row = 0; row < ref->code.rows && !*a->cell; row++) {
         double rate = number_at(&ref->code, row, "lr");

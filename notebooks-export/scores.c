@@ -86,7 +86,7 @@ fgsf_status train_tasks(const arm *a, names *out) {
     for (size_t i = 0; i < a->nruns; i++) {
         const csv *t = table_of(a->runs[i], CUMULATIVE);
         size_t task = 0;
-        if (t->cols == 0) continue;
+        if (t->columns.n == 0) continue;
         TRY(csv_need(t, "task", &task));
         for (size_t row = 0; row < t->rows; row++) names_add(out, csv_text(t, row, task));
     }
@@ -232,7 +232,7 @@ fgsf_status protocols_of(const arm *a, enum metric metric, names *out) {
     // If the configuration says nothing: the agent's own reward model before the true one, and no
     // exploration before some. The names sort that way: "learned" < "ridge" < "true", then epsilon.
     names_sort(&found, strcmp);
-    const run *first = arm_example(a);
+    const run *first = a->example;
     if (*first->eval_reward && !isnan(first->eval_epsilon)) add_configured(first, &found, out);
     for (size_t i = 0; i < found.n; i++) names_add(out, found.v[i]);
     return FGSF_OK;

@@ -22,7 +22,7 @@ static bool same_run(const csv *t, size_t a, size_t b, const size_t *cols) {
 
 // The rows [first, last) in which column `col` says something, as a table of their own.
 static csv select_rows(const csv *t, size_t first, size_t last, size_t col) {
-    csv out = {.path = t->path, .cols = t->cols, .name = t->name};
+    csv out = {.path = t->path, .columns = t->columns};
     for (size_t row = first; row < last; row++) {
         if (*csv_text(t, row, col)) pool_push(&out.row, &out.rows, &t->row[row], sizeof *out.row);
     }
@@ -38,14 +38,15 @@ static void rename_means(csv *t) {
                                            {"eval_discounted", "discounted_return"},
                                            {"eval_overestimation", "overestimation"},
                                            {"eval_action_gap", "action_gap"}};
-    char **renamed = pool_get(t->cols, sizeof *renamed);
-    for (size_t i = 0; i < t->cols; i++) {
-        renamed[i] = t->name[i];
+    names renamed = {0};
+    for (size_t i = 0; i < t->columns.n; i++) {
+        const char *name = t->columns.v[i];
         for (size_t k = 0; k < sizeof MEANS / sizeof MEANS[0]; k++) {
-            if (strcmp(t->name[i], MEANS[k][0]) == 0) renamed[i] = (char *)MEANS[k][1];
+            if (strcmp(t->columns.v[i], MEANS[k][0]) == 0) name = MEANS[k][1];
         }
+        pool_push(&renamed.v, &renamed.n, &name, sizeof name);
     }
-    t->name = renamed;
+    t->columns = renamed;
 }
 
 // Whether run r has its directory in the summary's folder or below.

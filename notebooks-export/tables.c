@@ -350,12 +350,12 @@ static fgsf_status fill_overhead(const group *g, const arm *a, table *t) {
         const char *method = csv_text(in, row, cols[0]);
         double x = NAN, ours = 0, paper = paper_milliseconds(t->paper, method);
         TRY(csv_number(in, row, cols[1], &ours));
-        for (size_t col = 0; col < in->cols; col++) {
+        for (size_t col = 0; col < in->columns.n; col++) {
             if (col == cols[0]) {
                 cell_text(t, "method", method);
             } else {
                 TRY(csv_maybe(in, row, col, &x));
-                cell_number(t, in->name[col], x);
+                cell_number(t, in->columns.v[col], x);
             }
         }
         cell_number(t, "paper_ms", paper);
@@ -372,7 +372,7 @@ static fgsf_status fill_checks(const group *g, const arm *a, table *t) {
         TRY(csv_need(in, "study,quantity,expected,measured,tolerance,pass", cols));
         for (size_t row = 0; row < in->rows; row++) {
             for (size_t k = 0; k < 6; k++) {
-                cell_text(t, in->name[cols[k]], csv_text(in, row, cols[k]));
+                cell_text(t, in->columns.v[cols[k]], csv_text(in, row, cols[k]));
             }
         }
     }
