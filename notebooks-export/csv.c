@@ -1,8 +1,6 @@
 // Reads CSV files strictly: a header, then rows of equally many fields, columns found by name.
 // Lines that begin with # are notes. What is wrong is reported with file, line and column.
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "export.h"

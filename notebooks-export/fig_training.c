@@ -1,7 +1,6 @@
 // Figures of training: cumulative reward per task, Bellman residual, errors and gradient norm, GPI
 // share.
 #include <math.h>
-#include <string.h>
 
 #include "export.h"
 

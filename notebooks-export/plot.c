@@ -2,7 +2,6 @@
 // templates in templates/ and stands beside its data: gnuplot NAME.gp draws the figure again.
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <ftw.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -3,7 +3,6 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
