@@ -272,7 +272,7 @@ typedef struct comparison {
 void pairs_of(const group *g, arm_pair **out, size_t *n);
 // Over the tasks of one part; pairs is 0 when the arms share no seed or have other tasks.
 fgsf_status compare(arm_pair pair, enum metric metric, const part *tasks, comparison *out);
-// Sorts cells: those of the gradient ablation, from the published semi-gradient to the full gradient, first.
+// Sorts cells: first those of the gradient ablation, from the published semi-gradient to the full one.
 void cells_sort(arm_list *cells);
 // What a cell of it is in words; NULL for other cells.
 const char *ablation_words(const char *cell);
@@ -291,8 +291,8 @@ double paper_value(const csv *t, const group *g, const arm *a, const char *task,
 // as many steps per task as the published figure shows, so that a gap means something.
 bool paper_scale(const paper_values *ref, const group *g, const arm *a);
 double paper_milliseconds(const paper_values *ref, const char *method);
-// The authors' code as we ran it, mean over its seeds at the learning rate nearest to the arm's; NAN for a
-// cell and where the rate is not known.
+// The authors' code as we ran it, mean over its seeds at the learning rate nearest to the arm's; NAN
+// for a cell and where the rate is not known.
 double code_value(const paper_values *ref, const group *g, const arm *a, const char *task,
                   const char *column);
 

@@ -170,7 +170,7 @@ static bool has_changes(const run *r, const run *of) {
 }
 
 // Runs that are averaged or compared must have the same settings, but for those of their methods; cells
-// may differ from each other. Of an older summary nothing but the hash of the configuration is known, which
+// may differ from each other. Of an older summary only the hash of the configuration is known, which
 // is the same for all seeds of an arm; `seeds_of` is its label, NULL for other runs.
 static fgsf_status check_same(const run *a, const run *b, const char *seeds_of) {
     if (seeds_of && a->hash && b->hash && strcmp(a->hash, b->hash) != 0) {

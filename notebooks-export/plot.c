@@ -22,8 +22,8 @@ const char *template_text(const char *name) {
     return t->name ? t->text : "";
 }
 
-// Writes a text in which @name@ stands for the template name.gp and @BODY@ for the template `body`, without
-// its last newline.
+// Writes a text in which @name@ stands for the template name.gp and @BODY@ for the template `body`,
+// without its last newline.
 static void put_template(FILE *out, const char *text, const char *body) {
     for (const char *at = text; *at; at++) {
         size_t n = *at == '@' ? strspn(at + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"

@@ -80,7 +80,7 @@ static bool has_metric(const run *r, enum metric metric) {
     return t->rows > 0 && (!needed || csv_find(t, METRICS[metric].column, NULL));
 }
 
-// ---- training ------------------------------------------------------------------------------------
+// ---- training -----------------------------------------------------------------------------------
 
 fgsf_status train_tasks(const arm *a, names *out) {
     for (size_t i = 0; i < a->nruns; i++) {
@@ -152,8 +152,8 @@ static const char *protocol_name(const char *reward, double epsilon) {
     return pool_printf("%s, epsilon %g", reward, epsilon);
 }
 
-// An episode of a run's evaluation, the mean of several from a summary, or the end of a task in training,
-// which has the protocol "".
+// An episode of a run's evaluation, the mean of several from a summary, or the end of a task in
+// training, which has the protocol "".
 typedef struct episode {
     size_t run; // of the arm
     const char *task, *protocol;

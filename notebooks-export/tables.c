@@ -1,5 +1,5 @@
-// The tables: a summary, ours beside the paper's, comparisons between methods, and every score. Each is
-// written twice from the same cells: as CSV, where an interval has three columns, and as Markdown.
+// The tables: a summary, ours beside the paper's, comparisons between methods, and every score. Each
+// is written twice from the same cells: as CSV, where an interval has three columns, and as Markdown.
 #include <math.h>
 #include <string.h>
 
