@@ -7,17 +7,16 @@
 
 // ---- pairs --------------------------------------------------------------------------------------
 
-static void put_pair(pool *p, const arm *a, const arm *b, arm_pair **out, size_t *n) {
-    for (size_t i = 0; i < *n; i++) {
-        if ((*out)[i].a == a && (*out)[i].b == b) return;
-    }
-    pool_push(p, out, n, &(arm_pair){a, b}, sizeof **out);
+static void put_pair(const arm *a, const arm *b, arm_pair **out, size_t *n) {
+    bool known = !a || !b; // arms that were not run
+    for (size_t i = 0; i < *n; i++) known = known || ((*out)[i].a == a && (*out)[i].b == b);
+    if (!known) pool_push(out, n, &(arm_pair){a, b}, sizeof **out);
 }
 
 static const arm *plain_arm(const group *g, const char *method) {
     for (size_t i = 0; i < g->narms; i++) {
         const arm *a = &g->arms[i];
-        if (a->nruns && !a->cell && strcmp(a->method, method) == 0) return a;
+        if (a->nruns && !*a->cell && strcmp(a->method, method) == 0) return a;
     }
     return NULL;
 }
@@ -57,12 +56,12 @@ static bool has_kind(const char *cell, const char *kind) {
 
 // Whether no other cell has the arm's method and kind, as in a comparison of kinds that have each their own
 // learning rate.
-static bool only_settings(const arm *const *arms, size_t n, const arm *one) {
+static bool only_settings(const arm_list *cells, const arm *one) {
     size_t length = strcspn(one->cell, "+="), same = 0;
-    for (size_t i = 0; i < n; i++) {
-        same += strcmp(arms[i]->method, one->method) == 0 &&
-                strcspn(arms[i]->cell, "+=") == length &&
-                strncmp(arms[i]->cell, one->cell, length) == 0;
+    for (size_t i = 0; i < cells->n; i++) {
+        const arm *a = cells->v[i];
+        same += strcmp(a->method, one->method) == 0 && strcspn(a->cell, "+=") == length &&
+                strncmp(a->cell, one->cell, length) == 0;
     }
     return same == 1;
 }
@@ -78,17 +77,13 @@ static int compare_cells(const void *a, const void *b) {
     return order ? order : strcmp(x->method, y->method);
 }
 
-void ablation_arms(pool *p, const group *g, const arm ***out, size_t *n) {
-    for (size_t i = 0; i < g->narms; i++) {
-        const arm *a = &g->arms[i];
-        if (a->nruns && a->cell) pool_push(p, out, n, &a, sizeof a);
-    }
-    if (*n) qsort(*out, *n, sizeof **out, compare_cells);
+void cells_sort(arm_list *cells) {
+    if (cells->n) qsort(cells->v, cells->n, sizeof *cells->v, compare_cells);
 }
 
-static const arm *arm_of_cell(const arm *const *arms, size_t n, const char *cell) {
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(arms[i]->cell, cell) == 0) return arms[i];
+static const arm *arm_of_cell(const arm_list *cells, const char *cell) {
+    for (size_t i = 0; i < cells->n; i++) {
+        if (strcmp(cells->v[i]->cell, cell) == 0) return cells->v[i];
     }
     return NULL;
 }
@@ -96,50 +91,43 @@ static const arm *arm_of_cell(const arm *const *arms, size_t n, const char *cell
 // The primary contrast, the steps from the published semi-gradient to the full gradient, every cell
 // that was run with both gradients, and the full gradient against each other kind at the same settings
 // or, where both have only one, at their own.
-static void ablation_pairs(pool *p, const group *g, arm_pair **out, size_t *n) {
+static void ablation_pairs(const group *g, arm_pair **out, size_t *n) {
     static const char *const STEPS[][2] = {{"B1", "B0"}, {"C2", "A0"}, {"C1", "C2"}, {"B0", "C1"},
                                            {"B3", "B0"}, {"A1", "B1"}, {"A1", "B3"}, {"A1", "A0"}};
-    const arm **arms = NULL;
-    size_t count = 0;
-    ablation_arms(p, g, &arms, &count);
+    const arm_list *cells = &g->cells;
     for (size_t i = 0; i < sizeof STEPS / sizeof STEPS[0]; i++) {
-        const arm *a = arm_of_cell(arms, count, STEPS[i][0]);
-        const arm *b = arm_of_cell(arms, count, STEPS[i][1]);
-        if (a && b) put_pair(p, a, b, out, n);
+        put_pair(arm_of_cell(cells, STEPS[i][0]), arm_of_cell(cells, STEPS[i][1]), out, n);
     }
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < count; j++) {
-            bool full = strncmp(arms[i]->method, "fg-", 3) == 0;
-            const char *settings = settings_of(arms[i]->cell), *others = settings_of(arms[j]->cell);
-            bool equal = strcmp(settings, others) == 0 || (only_settings(arms, count, arms[i]) &&
-                                                           only_settings(arms, count, arms[j]));
-            if (i != j && has_kind(arms[i]->cell, "full") && others != arms[j]->cell &&
-                strcmp(arms[i]->method, arms[j]->method) == 0 && equal) {
-                put_pair(p, arms[i], arms[j], out, n);
+    for (size_t i = 0; i < cells->n; i++) {
+        for (size_t j = 0; j < cells->n; j++) {
+            const arm *a = cells->v[i], *b = cells->v[j];
+            const char *settings = settings_of(a->cell), *others = settings_of(b->cell);
+            bool equal = strcmp(settings, others) == 0 ||
+                         (only_settings(cells, a) && only_settings(cells, b));
+            if (i != j && has_kind(a->cell, "full") && others != b->cell &&
+                strcmp(a->method, b->method) == 0 && equal) {
+                put_pair(a, b, out, n);
             }
-            if (!full || strcmp(arms[i]->method + 3, arms[j]->method) != 0) continue;
-            if (strcmp(arms[i]->cell, arms[j]->cell) == 0) put_pair(p, arms[i], arms[j], out, n);
+            bool gradients =
+                strncmp(a->method, "fg-", 3) == 0 && strcmp(a->method + 3, b->method) == 0;
+            if (gradients && strcmp(a->cell, b->cell) == 0) put_pair(a, b, out, n);
         }
     }
 }
 
-void pairs_of(pool *p, const group *g, arm_pair **out, size_t *n) {
-    static const char *const GRADIENT[][2] = {{"fg-sfrql", "sfrql"}, {"fg-dqn", "dqn"}};
-    for (size_t i = 0; i < 2; i++) {
-        const arm *a = plain_arm(g, GRADIENT[i][0]);
-        const arm *b = plain_arm(g, GRADIENT[i][1]);
-        if (a && b) put_pair(p, a, b, out, n);
-    }
+void pairs_of(const group *g, arm_pair **out, size_t *n) {
+    put_pair(plain_arm(g, "fg-sfrql"), plain_arm(g, "sfrql"), out, n);
+    put_pair(plain_arm(g, "fg-dqn"), plain_arm(g, "dqn"), out, n);
     const arm *ours = plain_arm(g, "fg-sfrql");
-    for (size_t i = 0; i < g->narms; i++) {
-        const arm *a = &g->arms[i];
-        if (!a->shown || a == ours || (!ours && a->cell)) continue;
-        if (ours) put_pair(p, ours, a, out, n);
+    for (size_t i = 0; i < g->shown.n; i++) {
+        const arm *a = g->shown.v[i];
+        if (a == ours || (!ours && *a->cell)) continue;
+        if (ours) put_pair(ours, a, out, n);
         for (size_t j = 0; j < i && !ours; j++) {
-            if (g->arms[j].shown && !g->arms[j].cell) put_pair(p, a, &g->arms[j], out, n);
+            if (!*g->shown.v[j]->cell) put_pair(a, g->shown.v[j], out, n);
         }
     }
-    ablation_pairs(p, g, out, n);
+    ablation_pairs(g, out, n);
 }
 
 // ---- one pair -----------------------------------------------------------------------------------
@@ -150,16 +138,20 @@ static double seed_mean(const scores *s, size_t seed, const part *tasks) {
     return sum / (double)(tasks->last - tasks->first);
 }
 
-fgsf_status compare(pool *p, arm_pair pair, enum metric metric, const part *tasks,
-                    comparison *out) {
-    fgsf_stats_wilcoxon_result test;
+static bool same_tasks(const names *a, const names *b) {
+    size_t i = 0;
+    while (i < a->n && i < b->n && strcmp(a->v[i], b->v[i]) == 0) i++;
+    return i == a->n && i == b->n;
+}
+
+fgsf_status compare(arm_pair pair, enum metric metric, const part *tasks, comparison *out) {
     scores a, b;
     size_t n = 0;
-    *out = (comparison){.p_value = NAN, .rank_biserial = NAN};
-    TRY(scores_of(p, pair.a, metric, &a));
-    TRY(scores_of(p, pair.b, metric, &b));
-    if (!scores_comparable(&a, &b)) return FGSF_OK;
-    double *x = pool_get(p, 3 * a.s.seeds, sizeof *x), *y = x + a.s.seeds, *d = y + a.s.seeds;
+    *out = (comparison){0};
+    TRY(scores_of(pair.a, metric, &a));
+    TRY(scores_of(pair.b, metric, &b));
+    if (!same_tasks(&a.tasks, &b.tasks)) return FGSF_OK;
+    double *x = pool_get(3 * a.s.seeds, sizeof *x), *y = x + a.s.seeds, *d = y + a.s.seeds;
     for (size_t i = 0; i < a.s.seeds; i++) {
         for (size_t j = 0; j < b.s.seeds; j++) {
             if (a.seed[i] != b.seed[j]) continue;
@@ -173,9 +165,6 @@ fgsf_status compare(pool *p, arm_pair pair, enum metric metric, const part *task
     if (n == 0) return FGSF_OK;
     scores differences = {.s = {.x = d, .seeds = n, .tasks = 1}};
     TRY(mean_interval(&differences, &out->difference));
-    TRY(fgsf_stats_wilcoxon(x, y, n, &test));
     out->pairs = n;
-    out->p_value = test.p_value;
-    out->rank_biserial = test.rank_biserial;
-    return FGSF_OK;
+    return fgsf_stats_wilcoxon(x, y, n, &out->test);
 }

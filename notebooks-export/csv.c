@@ -1,8 +1,6 @@
 // Reads CSV files strictly: a header, then rows of equally many fields, columns found by name.
 // Lines that begin with # are notes. What is wrong is reported with file, line and column.
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "export.h"
@@ -41,38 +39,36 @@ static fgsf_status take_field(const char *path, size_t line, char **rest, char *
     return FGSF_OK;
 }
 
-static fgsf_status read_header(pool *p, csv *t, char *text, size_t line) {
+static fgsf_status read_header(csv *t, char *text, size_t line) {
     for (char *rest = text; rest;) {
         char *name = NULL;
         TRY(take_field(t->path, line, &rest, &name));
         if (*name == '\0') {
             return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: column %zu has no name", t->path, line,
-                             t->cols + 1);
+                             t->columns.n + 1);
         }
         if (csv_find(t, name, NULL)) {
             return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: column '%s' occurs twice", t->path, line,
                              name);
         }
-        pool_push(p, &t->name, &t->cols, &name, sizeof name);
+        names_add(&t->columns, name);
     }
     return FGSF_OK;
 }
 
-static fgsf_status read_row(pool *p, csv *t, char *text, size_t line) {
+static fgsf_status read_row(csv *t, char *text, size_t line) {
     size_t n = 0;
-    char **fields = pool_get(p, t->cols, sizeof *fields);
+    char **fields = pool_get(t->columns.n, sizeof *fields);
     for (char *rest = text; rest; n++) {
         char *field = NULL;
         TRY(take_field(t->path, line, &rest, &field));
-        if (n < t->cols) fields[n] = field;
+        if (n < t->columns.n) fields[n] = field;
     }
-    if (n != t->cols) {
+    if (n != t->columns.n) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: %zu fields where the header has %zu", t->path,
-                         line, n, t->cols);
+                         line, n, t->columns.n);
     }
-    size_t rows = t->rows;
-    pool_push(p, &t->line, &rows, &line, sizeof line);
-    pool_push(p, &t->field, &t->rows, &fields, sizeof fields);
+    pool_push(&t->row, &t->rows, &(csv_row){line, fields}, sizeof *t->row);
     return FGSF_OK;
 }
 
@@ -92,58 +88,55 @@ static fgsf_status check_text(const char *path, const char *text, size_t size) {
     return FGSF_OK;
 }
 
-fgsf_status csv_read(pool *p, const char *path, csv *out) {
+fgsf_status csv_read(const char *path, csv *out) {
     char *text = NULL;
     size_t size = 0;
-    TRY(file_read(p, path, &text, &size));
-    return csv_parse(p, path, text, size, out);
+    TRY(file_read(path, &text, &size));
+    return csv_parse(path, text, size, out);
 }
 
-fgsf_status csv_parse(pool *p, const char *path, char *text, size_t size, csv *out) {
+fgsf_status csv_parse(const char *path, char *text, size_t size, csv *out) {
     csv t = {.path = path};
     TRY(check_text(path, text, size));
     for (size_t line = 1; *text; line++) {
         char *next = cut_line(text);
         if (*text == '#') {
-            char *note = text + 1;
-            pool_push(p, &t.note, &t.notes, &note, sizeof note);
-        } else if (*text && t.cols == 0) {
-            TRY(read_header(p, &t, text, line));
+            names_add(&t.notes, text + 1);
+        } else if (*text && t.columns.n == 0) {
+            TRY(read_header(&t, text, line));
         } else if (*text) {
-            TRY(read_row(p, &t, text, line));
+            TRY(read_row(&t, text, line));
         }
         text = next;
     }
-    if (t.cols == 0) return fgsf_fail(FGSF_ERR_FORMAT, "%s: empty, not even a header", path);
+    if (t.columns.n == 0) return fgsf_fail(FGSF_ERR_FORMAT, "%s: empty, not even a header", path);
     *out = t;
     return FGSF_OK;
 }
 
 bool csv_find(const csv *t, const char *name, size_t *col) {
-    for (size_t i = 0; i < t->cols; i++) {
-        if (strcmp(t->name[i], name) != 0) continue;
-        if (col) *col = i;
-        return true;
-    }
-    return false;
+    return names_find(&t->columns, name, col);
 }
 
-fgsf_status csv_need(const csv *t, const char *const *wanted, size_t n, size_t *cols) {
-    for (size_t i = 0; i < n; i++) {
-        if (!csv_find(t, wanted[i], &cols[i])) {
-            return fgsf_fail(FGSF_ERR_FORMAT, "%s: no column '%s'", t->path, wanted[i]);
+fgsf_status csv_need(const csv *t, const char *wanted, size_t *cols) {
+    for (; *wanted; cols++) {
+        int length = (int)strcspn(wanted, ",");
+        const char *name = pool_printf("%.*s", length, wanted);
+        if (!csv_find(t, name, cols)) {
+            return fgsf_fail(FGSF_ERR_FORMAT, "%s: no column '%s'", t->path, name);
         }
+        wanted += length + (wanted[length] == ',');
     }
     return FGSF_OK;
 }
 
 const char *csv_text(const csv *t, size_t row, size_t col) {
-    return t->field[row][col];
+    return t->row[row].field[col];
 }
 
 fgsf_status csv_fail(const csv *t, size_t row, size_t col, const char *what) {
-    return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: column '%s': '%s' %s", t->path, t->line[row],
-                     t->name[col], csv_text(t, row, col), what);
+    return fgsf_fail(FGSF_ERR_FORMAT, "%s:%zu: column '%s': '%s' %s", t->path, t->row[row].line,
+                     t->columns.v[col], csv_text(t, row, col), what);
 }
 
 fgsf_status csv_maybe(const csv *t, size_t row, size_t col, double *out) {
@@ -167,13 +160,13 @@ fgsf_status csv_number(const csv *t, size_t row, size_t col, double *out) {
     return FGSF_OK;
 }
 
-const char *csv_note(const csv *t, const char *key) {
+const char *csv_note(const csv *t, const char *key, const char *otherwise) {
     size_t length = strlen(key);
-    for (size_t i = 0; i < t->notes; i++) {
-        const char *text = t->note[i] + strspn(t->note[i], " ");
+    for (size_t i = 0; i < t->notes.n; i++) {
+        const char *text = t->notes.v[i] + strspn(t->notes.v[i], " ");
         if (strncmp(text, key, length) == 0 && text[length] == ':') {
             return text + length + 1 + strspn(text + length + 1, " ");
         }
     }
-    return NULL;
+    return otherwise;
 }

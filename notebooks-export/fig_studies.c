@@ -9,8 +9,8 @@
 // ---- cells --------------------------------------------------------------------------------------
 
 // A panel's name ends in the measured quantity, after a colon if there is one.
-static void put_ylabels(exporter *e, plot *f) {
-    const char **ylabels = pool_get(&e->pool, f->panels.n, sizeof *ylabels);
+static void put_ylabels(plot *f) {
+    const char **ylabels = pool_get(f->panels.n, sizeof *ylabels);
     for (size_t i = 0; i < f->panels.n; i++) {
         const char *colon = strstr(f->panels.v[i], ": ");
         ylabels[i] = colon ? colon + 2 : f->panels.v[i];
@@ -18,11 +18,8 @@ static void put_ylabels(exporter *e, plot *f) {
     plot_array(f, "YLABELS", ylabels, f->panels.n);
 }
 
-static fgsf_status write_ablation(exporter *e, const group *g, plot *f) {
-    const arm **arms = NULL;
-    size_t n = 0;
-    ablation_arms(&e->pool, g, &arms, &n);
-    return n < 2 ? FGSF_OK : plot_scores(e, f, arms, n, 0, NSHOWN);
+static fgsf_status write_ablation(const group *g, plot *f) {
+    return g->cells.n < 2 ? FGSF_OK : plot_scores(f, &g->cells);
 }
 
 // One arm of a grid: semi+sf.lr=3e-4+env.slip=0.1 is, for sf.lr, the series "fg-sfrql semi" at 3e-4 in
@@ -32,25 +29,22 @@ typedef struct grid_point {
     const char *series, *panel, *value;
 } grid_point;
 
-static grid_point grid_point_of(exporter *e, const group *g, const arm *a) {
-    names parts = {0};
+static grid_point grid_point_of(const group *g, const arm *a) {
     const char *key = g->varied;
     size_t length = strlen(key);
     grid_point out = {a, group_has_one_method(g) ? "" : a->method, "", NULL};
-    cell_parts(&e->pool, a->cell, &parts);
-    for (size_t i = 0; i < parts.n; i++) {
-        const char *piece = parts.v[i];
+    for (size_t i = 0; i < a->parts.n; i++) {
+        const char *piece = a->parts.v[i];
         if (!strchr(piece, '=')) {
-            out.series = pool_printf(&e->pool, "%s%s%s", out.series, *out.series ? " " : "", piece);
+            out.series = text_join(out.series, " ", piece);
         } else if (strncmp(piece, key, length) == 0 && piece[length] == '=') {
             out.value = piece + length + 1;
-        } else if (piece_tells(&e->pool, g, a, piece)) {
-            out.panel = pool_printf(&e->pool, "%s%s, ", out.panel, piece);
+        } else if (piece_tells(g, a, piece)) {
+            out.panel = text_join(out.panel, ", ", piece);
         }
     }
     if (!*out.series) out.series = a->method;
-    bool is_dqn = strstr(a->method, "dqn") != NULL;
-    out.panel = pool_printf(&e->pool, "%s%s", out.panel, is_dqn ? "DQN" : "SF");
+    out.panel = text_join(out.panel, ", ", strstr(a->method, "dqn") ? "DQN" : "SF");
     return out;
 }
 
@@ -61,73 +55,65 @@ static int compare_points(const void *a, const void *b) {
     return order ? order : cell_compare(x->value, y->value);
 }
 
-static void grid_points(exporter *e, const group *g, grid_point **out, size_t *n) {
-    const arm **arms = NULL;
-    size_t count = 0;
-    ablation_arms(&e->pool, g, &arms, &count);
-    for (size_t i = 0; i < count; i++) {
-        grid_point point = grid_point_of(e, g, arms[i]);
-        if (point.value) pool_push(&e->pool, out, n, &point, sizeof point);
+static void grid_points(const group *g, grid_point **out, size_t *n) {
+    for (size_t i = 0; i < g->cells.n; i++) {
+        grid_point point = grid_point_of(g, g->cells.v[i]);
+        if (point.value) pool_push(out, n, &point, sizeof point);
     }
     if (*n) qsort(*out, *n, sizeof **out, compare_points);
 }
 
-static void put_place(exporter *e, plot *f, const grid_point *p, const char *panel,
-                      const names *values, size_t place, fgsf_stats_interval y, size_t seeds) {
-    plot_point(e, f, p->series, p->arm->look, panel);
+static void put_place(plot *f, const grid_point *p, const char *panel, const names *values,
+                      size_t place, fgsf_stats_interval y, size_t seeds) {
+    plot_point(f, p->series, p->arm->look, panel);
     fprintf(f->csv, ",%s,%zu", values->v[place], place + 1);
-    plot_interval(f, y);
-    fprintf(f->csv, ",%zu\n", seeds);
+    plot_interval(f, y, seeds);
+    fputc('\n', f->csv);
 }
 
 // The point before it in the list is its neighbour on the line. Where a value between them is missing, an
 // empty row breaks the line. *last is the point that was drawn last, if any.
-static fgsf_status put_grid_point(exporter *e, plot *f, const grid_point *p, enum metric metric,
+static fgsf_status put_grid_point(plot *f, const grid_point *p, enum metric metric,
                                   const names *values, const grid_point **last) {
     static const fgsf_stats_interval GAP = {NAN, NAN, NAN};
     fgsf_stats_interval y;
     scores s;
     size_t place = 0, before = 0;
-    TRY(scores_of(&e->pool, p->arm, metric, &s));
+    TRY(scores_of(p->arm, metric, &s));
     if (s.s.seeds == 0) return FGSF_OK;
     TRY(mean_interval(&s, &y));
-    const char *panel = pool_printf(&e->pool, "%s: %s", p->panel, metric_title(metric));
+    const char *panel = pool_printf("%s: %s", p->panel, metric_title(metric));
     names_find(values, p->value, &place);
     bool joined = *last && strcmp((*last)->panel, p->panel) == 0 &&
                   strcmp((*last)->series, p->series) == 0 &&
                   names_find(values, (*last)->value, &before);
-    if (joined && place > before + 1) put_place(e, f, p, panel, values, before + 1, GAP, 0);
-    put_place(e, f, p, panel, values, place, y, s.s.seeds);
-    plot_seeds(f, s.s.seeds);
+    if (joined && place > before + 1) put_place(f, p, panel, values, before + 1, GAP, 0);
+    put_place(f, p, panel, values, place, y, s.s.seeds);
     *last = p;
     return FGSF_OK;
 }
 
-static int compare_values(const void *a, const void *b) {
-    return cell_compare(*(const char *const *)a, *(const char *const *)b);
-}
-
 // The values stand at equal distances. Lines join them if they are numbers, otherwise there are bars.
-static fgsf_status write_grid(exporter *e, const group *g, plot *f) {
+static fgsf_status write_grid(const group *g, plot *f) {
     grid_point *points = NULL;
     names values = {0};
     size_t n = 0, columns = 0;
     bool numbers = true;
-    grid_points(e, g, &points, &n);
+    grid_points(g, &points, &n);
     fputs("method,quantity,value,x,mean,low,high,seeds\n", f->csv);
     for (size_t i = 0; i < n; i++) {
         char *end = NULL;
         fgsf_number_scan(points[i].value, &end);
         numbers = numbers && *end == '\0';
-        names_add(&e->pool, &values, points[i].value);
+        names_add(&values, points[i].value);
     }
-    if (n) qsort(values.v, values.n, sizeof *values.v, compare_values);
-    for (enum metric k = 0; k < NSHOWN; k++) {
+    names_sort(&values, cell_compare);
+    for (enum metric k = f->of->first; k < f->of->last; k++) {
         const grid_point *last = NULL;
-        for (size_t i = 0; i < n; i++) TRY(put_grid_point(e, f, &points[i], k, &values, &last));
-        if (k == 0) columns = f->panels.n;
+        for (size_t i = 0; i < n; i++) TRY(put_grid_point(f, &points[i], k, &values, &last));
+        if (k == f->of->first) columns = f->panels.n;
     }
-    put_ylabels(e, f);
+    put_ylabels(f);
     plot_number(f, "BARS", !numbers);
     plot_array(f, "WORDS", values.v, values.n);
     plot_text(f, "XCOLUMN", "x");
@@ -138,12 +124,11 @@ static fgsf_status write_grid(exporter *e, const group *g, plot *f) {
 
 // ---- overhead -----------------------------------------------------------------------------------
 
-static fgsf_status write_overhead(exporter *e, const group *g, plot *f) {
-    static const char *const COLUMNS[] = {"method", "median_ms", "p99_ms", "efficiency"};
+static fgsf_status write_overhead(const group *g, plot *f) {
     static const char *const PANELS[] = {"time per training step", "efficiency"};
-    const csv *t = g->source;
+    const csv *t = g->sources.v;
     size_t cols[4];
-    TRY(csv_need(t, COLUMNS, 4, cols));
+    TRY(csv_need(t, "method,median_ms,p99_ms,efficiency", cols));
     fputs("method,quantity,mean,low,high,seeds\n", f->csv);
     for (size_t row = 0; row < t->rows; row++) {
         const char *method = csv_text(t, row, cols[0]);
@@ -152,10 +137,10 @@ static fgsf_status write_overhead(exporter *e, const group *g, plot *f) {
         for (int k = 0; k < 2; k++) TRY(csv_number(t, row, cols[k + 1], &at[k]));
         TRY(csv_maybe(t, row, cols[3], &at[2]));
         if (names_find(&f->series, method, NULL)) {
-            method = pool_printf(&e->pool, "%s (line %zu)", method, t->line[row]);
+            method = pool_printf("%s (line %zu)", method, t->row[row].line);
         }
-        plot_row(e, f, method, how, PANELS[0], (fgsf_stats_interval){at[0], at[0], at[1]}, 0);
-        plot_row(e, f, method, how, PANELS[1], (fgsf_stats_interval){at[2], at[2], at[2]}, 0);
+        plot_row(f, method, how, PANELS[0], (fgsf_stats_interval){at[0], at[0], at[1]}, 0);
+        plot_row(f, method, how, PANELS[1], (fgsf_stats_interval){at[2], at[2], at[2]}, 0);
     }
     plot_rows(f, "milliseconds, median to 99th percentile",
               "GFLOP/s of the step / GFLOP/s of sgemm", 1);
@@ -180,9 +165,8 @@ static const quantity QUANTITIES[] = {
 };
 #define NQUANTITIES (sizeof QUANTITIES / sizeof QUANTITIES[0])
 
-static void put_point(exporter *e, plot *f, bool linear, const quantity *q, double x,
-                      double ratio) {
-    plot_point(e, f, linear ? "linear growth" : "training step",
+static void put_point(plot *f, bool linear, const quantity *q, double x, double ratio) {
+    plot_point(f, linear ? "linear growth" : "training step",
                linear ? (look){"#444444", 2, CIRCLE} : palette(0), q->panel);
     fprintf(f->csv, ",%.9g,%.9g\n", x, ratio);
 }
@@ -190,12 +174,11 @@ static void put_point(exporter *e, plot *f, bool linear, const quantity *q, doub
 // Writes times as multiples of the first, *unit, which stays 0 when there is none, and how they
 // would grow linearly: on logarithmic axes in proportion, which reaches *top, on others straight
 // from the first point to the last. *tics lists the values of x.
-static fgsf_status put_quantity(exporter *e, const csv *t, plot *f, const quantity *q, double *unit,
-                                double *top, const char **tics) {
-    static const char *const COLUMNS[] = {"series", "x", "y"};
+static fgsf_status put_quantity(const csv *t, plot *f, const quantity *q, double *unit, double *top,
+                                const char **tics) {
     size_t cols[3];
     double start = 0, x = 0, y = 0;
-    TRY(csv_need(t, COLUMNS, 3, cols));
+    TRY(csv_need(t, "series,x,y", cols));
     for (size_t row = 0; row < t->rows; row++) {
         if (strcmp(csv_text(t, row, cols[0]), q->series) != 0) continue;
         TRY(csv_number(t, row, cols[1], &x));
@@ -205,17 +188,17 @@ static fgsf_status put_quantity(exporter *e, const csv *t, plot *f, const quanti
             start = x;
             *unit = y;
         }
-        put_point(e, f, false, q, x, y / *unit);
-        *tics = pool_printf(&e->pool, "%s%s%.9g", *tics, **tics ? " " : "", x);
+        put_point(f, false, q, x, y / *unit);
+        *tics = text_join(*tics, " ", pool_printf("%.9g", x));
         if (q->log) *top = fmax(*top, fmax(x / start, y / *unit));
     }
     if (*unit == 0) return FGSF_OK;
-    put_point(e, f, true, q, start, 1);
-    put_point(e, f, true, q, x, q->log ? x / start : y / *unit);
+    put_point(f, true, q, start, 1);
+    put_point(f, true, q, x, q->log ? x / start : y / *unit);
     return FGSF_OK;
 }
 
-static fgsf_status write_scaling(exporter *e, const group *g, plot *f) {
+static fgsf_status write_scaling(const group *g, plot *f) {
     size_t n = 0;
     const char *xlabels[NQUANTITIES], *ylabels[NQUANTITIES], *tics[NQUANTITIES];
     double top = 1;
@@ -224,9 +207,9 @@ static fgsf_status write_scaling(exporter *e, const group *g, plot *f) {
         const quantity *q = &QUANTITIES[i];
         const char *values = "";
         double unit = 0;
-        TRY(put_quantity(e, g->source, f, q, &unit, &top, &values));
+        TRY(put_quantity(g->sources.v, f, q, &unit, &top, &values));
         if (unit == 0) continue;
-        ylabels[n] = pool_printf(&e->pool, "step time / %.2f ms", unit);
+        ylabels[n] = pool_printf("step time / %.2f ms", unit);
         xlabels[n] = q->xlabel;
         tics[n++] = q->log ? values : "";
     }
@@ -245,18 +228,12 @@ static bool wants_log(double low, double high) {
     return low > 0 && high / low >= 1000;
 }
 
-static const char *note_or(const csv *t, const char *key, const char *otherwise) {
-    const char *note = csv_note(t, key);
-    return note ? note : otherwise;
-}
-
-static fgsf_status write_theory(exporter *e, const group *g, plot *f) {
-    static const char *const COLUMNS[] = {"series", "x", "y"};
-    const csv *t = g->source;
+static fgsf_status write_theory(const group *g, plot *f) {
+    const csv *t = g->sources.v;
     size_t cols[3];
     double low[2] = {INFINITY, INFINITY};
     double high[2] = {-INFINITY, -INFINITY};
-    TRY(csv_need(t, COLUMNS, 3, cols));
+    TRY(csv_need(t, "series,x,y", cols));
     fputs("method,quantity,x,mean,low,high\n", f->csv);
     for (size_t row = 0; row < t->rows; row++) {
         const char *name = csv_text(t, row, cols[0]);
@@ -265,15 +242,18 @@ static fgsf_status write_theory(exporter *e, const group *g, plot *f) {
         TRY(csv_maybe(t, row, cols[2], &at[1]));
         for (int k = 0; k < 2; k++) low[k] = fmin(low[k], at[k]);
         for (int k = 0; k < 2; k++) high[k] = fmax(high[k], at[k]);
-        plot_point(e, f, name, named_look(name, palette(f->series.n)), g->name);
+        plot_point(f, name, named_look(name, palette(f->series.n)), g->name);
         fprintf(f->csv, ",%.9g", at[0]);
-        plot_interval(f, (fgsf_stats_interval){at[1], at[1], at[1]});
+        for (int k = 0; k < 3; k++) { // without an interval
+            fputc(',', f->csv);
+            csv_put_number(f->csv, at[1]);
+        }
         fputc('\n', f->csv);
     }
     plot_text(f, "XCOLUMN", "x");
     plot_number(f, "XSCALE", 1);
-    plot_text(f, "XLABEL", note_or(t, "x", "x"));
-    plot_array(f, "YLABELS", (const char *const[]){note_or(t, "y", "y")}, 1);
+    plot_text(f, "XLABEL", csv_note(t, "x", "x"));
+    plot_array(f, "YLABELS", (const char *const[]){csv_note(t, "y", "y")}, 1);
     plot_number(f, "LOGX", wants_log(low[0], high[0]));
     plot_number(f, "LOGY", wants_log(low[1], high[1]));
     plot_number(f, "PAPER", 0);
@@ -283,11 +263,12 @@ static fgsf_status write_theory(exporter *e, const group *g, plot *f) {
 }
 
 const figure study_figures[] = {
-    {"", HAS_GRID, "one setting varied, mean and 95 % interval", write_grid, "study"},
-    {"ablation", HAS_ABLATION, "cells, mean and 95 % interval", write_ablation, "intervals"},
-    {"", HAS_OVERHEAD, "cost of a training step", write_overhead, "intervals"},
+    {"", HAS_GRID, "one setting varied, mean and 95 % interval", write_grid, "study", 0, NSHOWN},
+    {"ablation", HAS_ABLATION, "cells, mean and 95 % interval", write_ablation, "intervals", 0,
+     NSHOWN},
+    {"", HAS_OVERHEAD, "cost of a training step", write_overhead, "intervals", 0, 0},
     {"", HAS_SCALING, "time of a training step against the sizes of the problem", write_scaling,
-     "scaling"},
-    {"", HAS_CURVE, "numerical check of the theory", write_theory, "curves"},
+     "scaling", 0, 0},
+    {"", HAS_CURVE, "numerical check of the theory", write_theory, "curves", 0, 0},
     {0},
 };

@@ -57,19 +57,13 @@ static size_t method_rank(const char *method) {
     return i;
 }
 
-const run *arm_example(const arm *a) {
-    size_t i = 0;
-    while (i < a->nruns && a->runs[i]->summary_only) i++;
-    return a->runs[i < a->nruns ? i : 0];
-}
-
 look method_look(const char *method) {
     size_t i = method_rank(method);
     return i < NMETHODS ? METHODS[i].look : (look){"#999999", 1, UP};
 }
 
 look named_look(const char *name, look otherwise) {
-    for (size_t i = 0; name && i < sizeof CELLS / sizeof CELLS[0]; i++) {
+    for (size_t i = 0; i < sizeof CELLS / sizeof CELLS[0]; i++) {
         if (strncmp(name, CELLS[i].word, strlen(CELLS[i].word)) == 0) return CELLS[i].look;
     }
     return otherwise;
@@ -84,13 +78,14 @@ look palette(size_t i) {
     return PALETTE[i % (sizeof PALETTE / sizeof PALETTE[0])];
 }
 
-void cell_parts(pool *p, const char *cell, names *out) {
+// Lists the parts of a cell's name.
+static void cell_parts(const char *cell, names *out) {
     while (*cell) { // a '+' may also belong to a number, 1e+5: a key follows those that separate
         size_t length = strcspn(cell, "+");
         while (cell[length] && strcspn(cell + length + 1, "=") >= strcspn(cell + length + 1, "+")) {
             length += 1 + strcspn(cell + length + 1, "+");
         }
-        names_add(p, out, pool_printf(p, "%.*s", (int)length, cell));
+        names_add(out, pool_printf("%.*s", (int)length, cell));
         cell += length + (cell[length] == '+');
     }
 }
@@ -113,119 +108,93 @@ int cell_compare(const char *a, const char *b) {
     return (unsigned char)*a - (unsigned char)*b;
 }
 
-static const char *text_or_empty(const char *text) {
-    return text ? text : "";
-}
-
 // By environment, layout, method (known ones first, in their order), cell and seed.
 static int compare_runs(const void *a, const void *b) {
     const run *x = *(run *const *)a;
     const run *y = *(run *const *)b;
     int order = strcmp(x->env, y->env);
-    if (order == 0) order = strcmp(text_or_empty(x->layout), text_or_empty(y->layout));
+    if (order == 0) order = strcmp(x->layout, y->layout);
     size_t i = method_rank(x->method);
     size_t j = method_rank(y->method);
     if (order == 0) order = (i > j) - (i < j);
     if (order == 0) order = strcmp(x->method, y->method);
-    if (order == 0) order = cell_compare(text_or_empty(x->cell), text_or_empty(y->cell));
+    if (order == 0) order = cell_compare(x->cell, y->cell);
     if (order == 0) order = (x->seed > y->seed) - (x->seed < y->seed);
     return order;
 }
 
-static bool same_arm(const run *x, const arm *a) {
-    return strcmp(x->method, a->method) == 0 &&
-           strcmp(text_or_empty(x->cell), text_or_empty(a->cell)) == 0;
-}
-
-static bool same_group(const run *x, const group *g) {
-    return strcmp(x->env, g->env) == 0 &&
-           strcmp(text_or_empty(x->layout), text_or_empty(g->layout)) == 0;
-}
-
-static bool has_held_out(const csv *eval) {
-    size_t task = 0;
-    if (!csv_find(eval, "task", &task)) return false;
-    for (size_t i = 0; i < eval->rows; i++) {
-        if (csv_text(eval, i, task)[0] == 'h') return true;
-    }
-    return false;
-}
-
 static unsigned data_of(const run *r) {
-    return (r->cell ? HAS_ABLATION : 0u) | (r->train.rows ? HAS_TRAIN : 0u) |
-           (r->eval.rows ? HAS_EVAL : 0u) | (has_held_out(&r->eval) ? HAS_HELD_OUT : 0u) |
-           (r->trajectory.rows ? HAS_TRAJECTORY : 0u);
+    return (*r->cell ? HAS_ABLATION : 0u) | (r->train.rows ? HAS_TRAIN : 0u) |
+           (r->eval.rows ? HAS_EVAL : 0u) | (r->trajectory.rows ? HAS_TRAJECTORY : 0u);
 }
 
-static void add_arm(pool *p, group *g, const run *r) {
+static arm *add_arm(group *g, const run *r) {
     arm a = {.method = r->method,
              .cell = r->cell,
              .label = r->method,
              .look = named_look(r->cell, method_look(r->method))};
-    if (r->cell) a.label = pool_printf(p, "%s@%s", r->method, r->cell);
-    pool_push(p, &g->arms, &g->narms, &a, sizeof a);
+    cell_parts(r->cell, &a.parts);
+    if (*r->cell) a.label = pool_printf("%s@%s", r->method, r->cell);
+    pool_push(&g->arms, &g->narms, &a, sizeof a);
+    return &g->arms[g->narms - 1];
 }
 
-// Whether one of the settings "key=value" is about the key that `setting` begins with.
-static bool names_key(const names *settings, const char *setting) {
-    size_t length = strcspn(setting, "=") + 1;
+// How many of the settings "key=value" are about the key that `setting` begins with.
+static size_t count_key(const names *settings, const char *setting) {
+    size_t count = 0, length = strcspn(setting, "=") + 1;
     for (size_t i = 0; i < settings->n; i++) {
-        if (strncmp(settings->v[i], setting, length) == 0) return true;
+        count += strncmp(settings->v[i], setting, length) == 0;
     }
-    return false;
+    return count;
 }
 
 // Whether the run has the value of "key=value", by what it changed or else by its method's usual settings.
-static bool has_setting(pool *p, const run *r, const char *setting) {
+static bool has_setting(const run *r, const char *setting) {
     fgsf_config usual;
-    names changes = {0};
     char is[FGSF_TEXT_SIZE] = "";
-    const char *key = pool_printf(p, "%.*s", (int)strcspn(setting, "="), setting);
-    changes_of(p, r, &changes);
-    if (names_find(&changes, setting, NULL)) return true;
-    if (names_key(&changes, setting) ||
-        fgsf_config_resolve(r->env, text_or_empty(r->preset), r->method, &usual) != FGSF_OK) {
+    const char *key = pool_printf("%.*s", (int)strcspn(setting, "="), setting);
+    if (names_find(&r->changes, setting, NULL)) return true;
+    if (count_key(&r->changes, setting) ||
+        fgsf_config_resolve(r->env, r->preset, r->method, &usual) != FGSF_OK) {
         return false;
     }
     fgsf_config_get(&usual, key, is, sizeof is);
-    return strcmp(setting, pool_printf(p, "%s=%s", key, is)) == 0;
+    return strcmp(setting, pool_printf("%s=%s", key, is)) == 0;
 }
 
-static bool has_changes(pool *p, const run *r, const run *of) {
-    names changes = {0};
-    changes_of(p, of, &changes);
-    for (size_t i = 0; i < changes.n; i++) {
-        if (!has_setting(p, r, changes.v[i])) return false;
+static bool has_changes(const run *r, const run *of) {
+    for (size_t i = 0; i < of->changes.n; i++) {
+        if (!has_setting(r, of->changes.v[i])) return false;
     }
     return true;
 }
 
 // Runs that are averaged or compared must have the same settings, but for those of their methods; cells
-// may differ from each other. Of an older summary nothing but the hash of the configuration is known.
-static fgsf_status check_same(pool *p, const run *a, const run *b, bool seeds) {
-    const char *preset_a = text_or_empty(a->preset), *preset_b = text_or_empty(b->preset);
-    if (seeds && a->hash && b->hash && strcmp(a->hash, b->hash) != 0) {
-        return fgsf_fail(
-            FGSF_ERR_INVALID,
-            "%s (config_hash %s) and %s (config_hash %s) are seeds of %s%s%s with different "
-            "settings and cannot be averaged: keep them in folders of their own",
-            a->dir, a->hash, b->dir, b->hash, a->method, a->cell ? "@" : "",
-            text_or_empty(a->cell));
+// may differ from each other. Of an older summary only the hash of the configuration is known, which
+// is the same for all seeds of an arm; `seeds_of` is its label, NULL for other runs.
+static fgsf_status check_same(const run *a, const run *b, const char *seeds_of) {
+    if (seeds_of && a->hash && b->hash && strcmp(a->hash, b->hash) != 0) {
+        return fgsf_fail(FGSF_ERR_INVALID,
+                         "%s (config_hash %s) and %s (config_hash %s) are seeds of %s with "
+                         "different settings and cannot be averaged: keep them in folders of "
+                         "their own",
+                         a->dir, a->hash, b->dir, b->hash, seeds_of);
     }
     if (!a->changed || !b->changed) return FGSF_OK; // not recorded
-    bool same =
-        strcmp(a->changed, b->changed) == 0 || (has_changes(p, a, b) && has_changes(p, b, a));
-    if (same && strcmp(preset_a, preset_b) == 0) return FGSF_OK;
+    bool same = has_changes(a, b) && has_changes(b, a);
+    if (same && strcmp(a->preset, b->preset) == 0) return FGSF_OK;
     return fgsf_fail(FGSF_ERR_INVALID,
                      "%s (%s%s%s) and %s (%s%s%s) have different settings and cannot be compared: "
                      "keep them in folders of their own, or run them as cells of one study",
-                     a->dir, preset_a, *a->changed ? ", " : "", a->changed, b->dir, preset_b,
+                     a->dir, a->preset, *a->changed ? ", " : "", a->changed, b->dir, b->preset,
                      *b->changed ? ", " : "", b->changed);
 }
 
-static fgsf_status add_run(pool *p, group *g, run *r) {
-    if (g->narms == 0 || !same_arm(r, &g->arms[g->narms - 1])) add_arm(p, g, r);
-    arm *a = &g->arms[g->narms - 1];
+static fgsf_status add_run(group *g, run *r) {
+    arm *a = g->narms ? &g->arms[g->narms - 1] : NULL;
+    if (!a || strcmp(r->method, a->method) != 0 || strcmp(r->cell, a->cell) != 0) {
+        a = add_arm(g, r);
+    }
     const run *before = a->nruns ? a->runs[a->nruns - 1] : NULL;
     if (strcmp(r->status, "done") != 0) {
         a->unfinished++;
@@ -236,30 +205,33 @@ static fgsf_status add_run(pool *p, group *g, run *r) {
         return fgsf_fail(FGSF_ERR_FORMAT, "%s: %s seed %ld is the same run as in %s", r->dir,
                          a->label, r->seed, before->dir);
     }
-    for (size_t i = 0; i < a->nruns; i++) TRY(check_same(p, a->runs[i], r, true));
-    pool_push(p, &a->runs, &a->nruns, &r, sizeof r);
+    for (size_t i = 0; i < a->nruns; i++) TRY(check_same(a->runs[i], r, a->label));
+    pool_push(&a->runs, &a->nruns, &r, sizeof r);
+    if (!a->example || (a->example->summary_only && !r->summary_only)) a->example = r;
     g->has |= data_of(r);
     return FGSF_OK;
 }
 
 // The paper calls the mazes pointmaze_umaze and so on; other names are ours.
-static void name_group(pool *p, group *g) {
+static void name_group(group *g) {
     g->name = g->title = g->paper_env = g->env;
-    if (!g->layout) return;
-    g->name = g->title = pool_printf(p, "%s_%s", g->env, g->layout);
-    g->paper_env = pool_printf(p, "pointmaze_%s", g->layout);
+    g->has = HAS_RUNS;
+    if (!*g->layout) return;
+    g->name = g->title = pool_printf("%s_%s", g->env, g->layout);
+    g->paper_env = pool_printf("pointmaze_%s", g->layout);
 }
 
 // Cells of one method have its colour and line; in a figure with several of them the points differ.
 static void tell_apart(group *g) {
     for (size_t i = 1; i < g->narms; i++) {
-        look *own = &g->arms[i].look;
-        for (size_t k = 0, tries = 0; k < i && tries < SHAPES; k++) {
-            const look *other = &g->arms[k].look;
-            bool same = g->arms[k].shown && other->shape == own->shape &&
-                        other->dash == own->dash && strcmp(other->colour, own->colour) == 0;
+        arm *own = &g->arms[i];
+        for (size_t k = 0, tries = 0; k < g->shown.n && g->shown.v[k] < own && tries < SHAPES;
+             k++) {
+            look other = g->shown.v[k]->look;
+            bool same = other.shape == own->look.shape && other.dash == own->look.dash &&
+                        strcmp(other.colour, own->look.colour) == 0;
             if (!same) continue;
-            own->shape = (enum shape)((own->shape + 1) % SHAPES);
+            own->look.shape = (enum shape)((own->look.shape + 1) % SHAPES);
             k = (size_t)-1; // look at all of them again
             tries++;
         }
@@ -273,39 +245,29 @@ bool group_has_one_method(const group *g) {
     return true;
 }
 
-static void changes_of_arm(pool *p, const arm *a, names *out) {
-    if (a->nruns) changes_of(p, arm_example(a), out);
-}
-
-bool piece_tells(pool *p, const group *g, const arm *a, const char *piece) {
-    names changes = {0};
-    changes_of_arm(p, a, &changes);
-    bool recorded = a->nruns && arm_example(a)->changed;
-    bool usual = recorded && strchr(piece, '=') && !names_key(&changes, piece);
+bool piece_tells(const group *g, const arm *a, const char *piece) {
+    const run *r = a->example;
+    bool usual = r && r->changed && strchr(piece, '=') && !count_key(&r->changes, piece);
     for (size_t i = 0; i < g->narms; i++) {
-        names parts = {0};
-        if (g->arms[i].cell) cell_parts(p, g->arms[i].cell, &parts);
-        if (names_find(&parts, piece, NULL)) continue;
-        changes_of_arm(p, &g->arms[i], &parts);
-        if (!usual || names_key(&parts, piece)) return true;
+        const arm *other = &g->arms[i];
+        if (names_find(&other->parts, piece, NULL)) continue;
+        if (!usual || count_key(&other->parts, piece)) return true;
+        if (other->example && count_key(&other->example->changes, piece)) return true;
     }
     return false;
 }
 
 // An arm is called as its label if another would have the same shorter name.
-static void name_arms(pool *p, group *g) {
+static void name_arms(group *g) {
     bool alone = group_has_one_method(g);
     for (size_t i = 0; i < g->narms; i++) {
         arm *a = &g->arms[i];
-        const char *told = "", *words = a->cell ? ablation_words(a->cell) : NULL;
-        names parts = {0};
-        if (a->cell) cell_parts(p, a->cell, &parts);
-        for (size_t k = 0; k < parts.n; k++) {
-            if (!piece_tells(p, g, a, parts.v[k])) continue;
-            told = pool_printf(p, "%s%s%s", told, *told ? ", " : "", parts.v[k]);
+        const char *told = "", *words = ablation_words(a->cell);
+        for (size_t k = 0; k < a->parts.n; k++) {
+            if (piece_tells(g, a, a->parts.v[k])) told = text_join(told, ", ", a->parts.v[k]);
         }
-        a->name = !*told ? a->label : alone ? told : pool_printf(p, "%s, %s", a->method, told);
-        if (words) a->name = pool_printf(p, "%s (%s)", a->cell, words);
+        a->name = !*told ? a->label : alone ? told : pool_printf("%s, %s", a->method, told);
+        if (words) a->name = pool_printf("%s (%s)", a->cell, words);
         for (size_t k = 0; k < i; k++) {
             if (strcmp(a->name, g->arms[k].name) != 0) continue;
             a->name = a->label;
@@ -316,170 +278,159 @@ static void name_arms(pool *p, group *g) {
 
 // What the runs share: preset and changed settings. The study, which is the folder's name, stands before
 // them where there are cells, or no preset is recorded.
-static void describe(pool *p, group *g, const char *root, const run *first) {
+static void describe(group *g, const char *root, const run *first) {
     char *path = realpath(root, NULL);
     const char *study = path && strrchr(path, '/') ? strrchr(path, '/') + 1 : "";
-    const char *preset = text_or_empty(first->preset), *changed = "";
-    names changes = {0};
-    if (!first->cell) changes_of(p, first, &changes);
-    for (size_t i = 0; i < changes.n; i++) {
-        if (strncmp(changes.v[i], "env.layout=", 11) == 0) continue; // is in the title
-        changed = pool_printf(p, "%s, %s", changed, changes.v[i]);
+    const char *preset = first->preset, *changed = "";
+    for (size_t i = 0; i < first->changes.n && !*first->cell; i++) {
+        const char *change = first->changes.v[i];
+        if (strncmp(change, "env.layout=", 11) == 0) continue; // is in the title
+        changed = pool_printf("%s, %s", changed, change);
     }
     if (strlen(changed) > MAX_ABOUT) changed = ", settings changed";
     if (!(g->has & HAS_ABLATION) && (*preset || !first->summary_only)) study = "";
     if (strstr(study, preset)) preset = "";
-    bool both = *study && *preset;
     if (*study || *preset) {
-        g->about = pool_printf(p, "%s%s%s%s", study, both ? ", " : "", preset, changed);
+        const char *both = *study && *preset ? ", " : "";
+        g->about = pool_printf(" (%s%s%s%s)", study, both, preset, changed);
     }
     free(path);
 }
 
+static void add_to(arm_list *list, const arm *a) {
+    pool_push(&list->v, &list->n, &a, sizeof a);
+}
+
 // Refuses methods with different settings, decides which arms the general figures show, and says what
 // the group is about.
-static fgsf_status finish_group(pool *p, const char *root, group *g) {
-    const run *first = NULL;
-    size_t shown = 0;
+static fgsf_status finish_group(const char *root, group *g) {
+    const run *first = NULL, *plain = NULL; // plain: not of a cell
     for (size_t i = 0; i < g->narms; i++) {
-        arm *a = &g->arms[i];
-        a->shown = a->nruns > 0 && (!a->cell || g->narms <= MAX_SHOWN);
-        shown += a->shown;
-        if (a->nruns == 0 || a->cell) continue;
-        if (first) TRY(check_same(p, first, arm_example(a), false));
-        if (!first) first = arm_example(a);
+        const arm *a = &g->arms[i];
+        if (a->nruns == 0) continue;
+        if (!first) first = a->example;
+        if (!*a->cell || g->narms <= MAX_SHOWN) add_to(&g->shown, a);
+        if (*a->cell) {
+            add_to(&g->cells, a);
+            continue;
+        }
+        if (plain) TRY(check_same(plain, a->example, NULL));
+        if (!plain) plain = a->example;
     }
-    name_arms(p, g);
-    if (shown >= 2) g->has |= HAS_PAIRS;
-    if (shown <= MAX_SHOWN) tell_apart(g);
-    for (size_t i = 0; i < g->narms && !first; i++) {
-        if (g->arms[i].nruns) first = arm_example(&g->arms[i]);
-    }
-    if (first) describe(p, g, root, first);
+    cells_sort(&g->cells);
+    name_arms(g);
+    if (g->shown.n >= 2) g->has |= HAS_PAIRS;
+    if (g->shown.n <= MAX_SHOWN) tell_apart(g);
+    if (first) describe(g, root, plain ? plain : first);
     return FGSF_OK;
 }
 
-static fgsf_status env_groups(pool *p, const char *root, const corpus *c, group **list, size_t *n) {
-    run **order = pool_get(p, c->nruns, sizeof *order);
+static fgsf_status env_groups(const char *root, const corpus *c, group_list *out) {
+    run **order = pool_get(c->nruns, sizeof *order);
     for (size_t i = 0; i < c->nruns; i++) order[i] = &c->runs[i];
     qsort(order, c->nruns, sizeof *order, compare_runs);
     for (size_t i = 0; i < c->nruns; i++) {
-        if (*n == 0 || !same_group(order[i], &(*list)[*n - 1])) {
-            group g = {.env = order[i]->env, .layout = order[i]->layout};
-            name_group(p, &g);
-            pool_push(p, list, n, &g, sizeof g);
+        run *r = order[i];
+        const group *last = out->n ? &out->v[out->n - 1] : NULL;
+        if (!last || strcmp(r->env, last->env) != 0 || strcmp(r->layout, last->layout) != 0) {
+            group g = {.env = r->env, .layout = r->layout, .about = ""};
+            name_group(&g);
+            pool_push(&out->v, &out->n, &g, sizeof g);
         }
-        TRY(add_run(p, &(*list)[*n - 1], order[i]));
+        TRY(add_run(&out->v[out->n - 1], r));
     }
-    for (size_t i = 0; i < *n; i++) TRY(finish_group(p, root, &(*list)[i]));
+    for (size_t i = 0; i < out->n; i++) TRY(finish_group(root, &out->v[i]));
     return FGSF_OK;
 }
 
-// The keys that the cells of a group vary, and all values of each as "key=value".
-static void varied_keys(pool *p, const group *g, names *keys, names *settings) {
-    const arm **arms = NULL;
-    size_t n = 0;
-    ablation_arms(p, g, &arms, &n);
-    for (size_t i = 0; i < n; i++) {
-        names parts = {0};
-        cell_parts(p, arms[i]->cell, &parts);
-        for (size_t k = 0; k < parts.n; k++) {
-            int length = (int)strcspn(parts.v[k], "=");
-            if (parts.v[k][length] == '\0') continue;
-            names_add(p, keys, pool_printf(p, "%.*s", length, parts.v[k]));
-            names_add(p, settings, parts.v[k]);
-        }
-    }
-}
-
-// A figure shows one varied key, so each that has two values is a group of its own.
-static void grid_groups(pool *p, size_t envs, group **list, size_t *n) {
+// A figure shows one key that cells vary, so each that has two values is a group of its own.
+static void grid_groups(size_t envs, group_list *out) {
     for (size_t i = 0; i < envs; i++) {
-        names keys = {0}, settings = {0};
-        varied_keys(p, &(*list)[i], &keys, &settings);
-        for (size_t k = 0; k < keys.n; k++) {
-            size_t values = 0, length = strlen(keys.v[k]);
-            for (size_t j = 0; j < settings.n; j++) {
-                values +=
-                    strncmp(settings.v[j], keys.v[k], length) == 0 && settings.v[j][length] == '=';
+        names settings = {0};
+        arm_list cells = out->v[i].cells;
+        for (size_t k = 0; k < cells.n; k++) {
+            const names *parts = &cells.v[k]->parts;
+            for (size_t j = 0; j < parts->n; j++) {
+                if (strchr(parts->v[j], '=')) names_add(&settings, parts->v[j]);
             }
-            if (values < 2) continue;
-            group g = (*list)[i];
-            g.varied = keys.v[k];
+        }
+        for (size_t k = 0; k < settings.n; k++) {
+            const char *setting = settings.v[k];
+            names before = {settings.v, k};
+            if (count_key(&before, setting) || count_key(&settings, setting) < 2) continue;
+            group g = out->v[i];
+            g.varied = pool_printf("%.*s", (int)strcspn(setting, "="), setting);
             g.has = HAS_GRID;
-            g.paper_env = NULL; // its runs are reported once
-            g.name = pool_printf(p, "%s_%s", (*list)[i].name, g.varied);
-            pool_push(p, list, n, &g, sizeof g);
+            g.name = pool_printf("%s_%s", g.name, g.varied);
+            pool_push(&out->v, &out->n, &g, sizeof g);
         }
     }
 }
 
 // A policy map shows one arm, so each that has one is a group of its own.
-static void map_groups(pool *p, size_t envs, group **list, size_t *n) {
+static void map_groups(size_t envs, group_list *out) {
     for (size_t i = 0; i < envs; i++) {
-        for (size_t j = 0; j < (*list)[i].narms; j++) {
-            const group *of = &(*list)[i];
-            arm *a = &of->arms[j];
-            if (!a->shown || arm_example(a)->policy_map.rows == 0) continue;
-            group g = {.env = of->env,
-                       .about = of->about,
-                       .name = pool_printf(p, "%s_%s", of->name, a->label),
-                       .title = pool_printf(p, "%s, %s", of->title, a->label),
-                       .arms = a,
-                       .narms = 1,
-                       .has = HAS_MAP};
-            pool_push(p, list, n, &g, sizeof g);
+        arm_list shown = out->v[i].shown;
+        for (size_t j = 0; j < shown.n; j++) {
+            const arm *a = shown.v[j];
+            if (a->example->policy_map.rows == 0) continue;
+            group g = out->v[i];
+            g.name = pool_printf("%s_%s", g.name, a->label);
+            g.title = pool_printf("%s, %s", g.title, a->label);
+            g.shown = (arm_list){&shown.v[j], 1};
+            g.has = HAS_MAP;
+            pool_push(&out->v, &out->n, &g, sizeof g);
         }
     }
 }
 
 // Names a group after its file below root, without the ending: bench/overhead.csv is
 // bench_overhead. The folder theory/ adds nothing to its files' names.
-static void file_groups(pool *p, const char *root, const corpus *c, enum table_kind kind,
-                        unsigned has, group **list, size_t *n) {
-    for (size_t i = 0; i < c->ntables[kind]; i++) {
-        const csv *file = &c->tables[kind][i];
+static void file_groups(const char *root, const corpus *c, enum table_kind kind, unsigned has,
+                        group_list *out) {
+    for (size_t i = 0; i < c->tables[kind].n; i++) {
+        csv *file = &c->tables[kind].v[i];
         const char *path = file->path + strlen(root);
         path += strspn(path, "/");
         if (strncmp(path, "theory/", 7) == 0) path += 7;
-        group g = {.source = file, .has = has, .title = csv_note(file, "title")};
-        g.name = pool_printf(p, "%.*s", (int)(strlen(path) - 4), path);
-        if (!g.title) g.title = g.name;
-        pool_push(p, list, n, &g, sizeof g);
+        group g = {.sources = {file, 1}, .has = has, .about = ""};
+        g.name = pool_printf("%.*s", (int)(strlen(path) - 4), path);
+        g.title = csv_note(file, "title", g.name);
+        pool_push(&out->v, &out->n, &g, sizeof g);
     }
 }
 
 // Turns every name into one that is fit for a file and different from the others.
-static void tidy_names(pool *p, group *list, size_t n) {
+static void tidy_names(group_list *list) {
+    static const char FIT[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@";
     names seen = {0};
-    for (size_t i = 0; i < n; i++) {
-        const char *name = pool_printf(p, "%s", list[i].name);
+    for (size_t i = 0; i < list->n; i++) {
+        const char *name = pool_printf("%s", list->v[i].name), *unique = name;
         for (char *c = (char *)name; *c; c++) {
-            bool fit = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                              "_-.@",
-                              *c) != NULL;
-            if (!fit || (c == name && *c == '.')) *c = '_';
+            if (!strchr(FIT, *c) || (c == name && *c == '.')) *c = '_';
         }
-        const char *unique = name;
         for (int k = 2; names_find(&seen, unique, NULL); k++) {
-            unique = pool_printf(p, "%s-%d", name, k);
+            unique = pool_printf("%s-%d", name, k);
         }
-        names_add(p, &seen, unique);
-        list[i].name = unique;
+        names_add(&seen, unique);
+        list->v[i].name = unique;
     }
 }
 
-fgsf_status groups_make(pool *p, const char *root, const corpus *c, group **out, size_t *n) {
-    TRY(env_groups(p, root, c, out, n));
-    size_t envs = *n;
-    for (size_t i = 0; c->partial && i < envs; i++) (*out)[i].has &= HAS_TRAIN;
+fgsf_status groups_make(const char *root, const corpus *c, group_list *out) {
+    TRY(env_groups(root, c, out));
+    size_t envs = out->n;
+    for (size_t i = 0; c->partial && i < envs; i++) out->v[i].has &= HAS_TRAIN | HAS_RUNS;
     if (!c->partial) {
-        grid_groups(p, envs, out, n);
-        map_groups(p, envs, out, n);
-        file_groups(p, root, c, THEORY_CURVE, HAS_CURVE, out, n);
-        file_groups(p, root, c, OVERHEAD, HAS_OVERHEAD, out, n);
-        file_groups(p, root, c, SCALING, HAS_SCALING, out, n);
+        grid_groups(envs, out);
+        map_groups(envs, out);
+        file_groups(root, c, THEORY_CURVE, HAS_CURVE, out);
+        file_groups(root, c, OVERHEAD, HAS_OVERHEAD, out);
+        file_groups(root, c, SCALING, HAS_SCALING, out);
+        group checks = {.name = "theory", .title = "theory", .about = "", .has = HAS_CHECKS};
+        checks.sources = c->tables[THEORY];
+        if (checks.sources.n) pool_push(&out->v, &out->n, &checks, sizeof checks);
     }
-    tidy_names(p, *out, *n);
+    tidy_names(out);
     return FGSF_OK;
 }

@@ -2,6 +2,7 @@
 //
 // Everything is made in a hidden folder inside OUT and moved into place file by file at the very
 // end, so that a failed export leaves OUT as it was. Exit code 2 with one line says what is wrong.
+#include <cjson/cJSON.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,10 +21,10 @@
 #include "say.h"
 
 // The paper's values lie beside this source file.
-static const char *default_paper_dir(pool *p) {
+static const char *default_paper_dir(void) {
     const char *slash = strrchr(__FILE__, '/');
     int length = slash ? (int)(slash - __FILE__) : 1;
-    return pool_printf(p, "%.*s/paper", length, slash ? __FILE__ : ".");
+    return pool_printf("%.*s/paper", length, slash ? __FILE__ : ".");
 }
 
 // Reads the command line; returns FGSF_FLAGS_RUN or the exit code.
@@ -50,17 +51,13 @@ static int read_flags(int argc, char **argv, exporter *e) {
     return FGSF_FLAGS_BAD;
 }
 
-void made_add(exporter *e, artefact a) {
-    pool_push(&e->pool, &e->made, &e->nmade, &a, sizeof a);
-}
-
 // What it leaves half done is removed when the program ends, by a signal too. Only SIGKILL leaves it to
 // the next export.
 static exporter the_export;
 
 static void remove_stage(void) {
     if (the_export.stage) file_remove_tree(the_export.stage);
-    pool_free(&the_export.pool);
+    pool_free();
 }
 
 // Locks a stage and returns its descriptor, or -1 when it is gone or is another export's. Who removes a
@@ -79,7 +76,7 @@ static void remove_leftovers(exporter *e) {
     DIR *dir = opendir(e->out);
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         if (fnmatch(".fgsf-export-??????", entry->d_name, 0) != 0) continue;
-        const char *path = pool_printf(&e->pool, "%s/%s", e->out, entry->d_name);
+        const char *path = pool_printf("%s/%s", e->out, entry->d_name);
         int fd = lock_stage(path, false);
         if (fd < 0) continue;
         file_remove_tree(path);
@@ -94,44 +91,39 @@ static fgsf_status open_stage(exporter *e) {
     fgsf_jobs_watch_stop(); // until here there is nothing to remove
     e->lock = -1;
     for (int tries = 0; e->lock < 0 && tries < 10; tries++) { // one may go before it is locked
-        const char *path = pool_printf(&e->pool, "%s/.fgsf-export-XXXXXX", e->out);
+        const char *path = pool_printf("%s/.fgsf-export-XXXXXX", e->out);
         if (!mkdtemp((char *)path)) {
             return fgsf_fail(FGSF_ERR_IO, "%s: %s", e->out, strerror(errno));
         }
         e->stage = path;
         e->lock = lock_stage(path, true);
     }
-    TRY(fgsf_io_make_directory(pool_printf(&e->pool, "%s/figures", e->stage)));
-    return fgsf_io_make_directory(pool_printf(&e->pool, "%s/tables", e->stage));
+    TRY(fgsf_io_make_directory(pool_printf("%s/figures", e->stage)));
+    return fgsf_io_make_directory(pool_printf("%s/tables", e->stage));
 }
 
 static fgsf_status publish_file(exporter *e, const char *name) {
-    const char *from = pool_printf(&e->pool, "%s/%s", e->stage, name);
-    const char *to = pool_printf(&e->pool, "%s/%s", e->out, name);
+    const char *from = pool_printf("%s/%s", e->stage, name);
+    const char *to = pool_printf("%s/%s", e->out, name);
     if (rename(from, to) != 0) return fgsf_fail(FGSF_ERR_IO, "%s: %s", to, strerror(errno));
     return FGSF_OK;
 }
 
 // Moves every file of stage/folder to out/folder.
 static fgsf_status publish_folder(exporter *e, const char *folder) {
-    const char *path = pool_printf(&e->pool, "%s/%s", e->out, folder);
-    TRY(fgsf_io_make_directory(path));
-    path = pool_printf(&e->pool, "%s/%s", e->stage, folder);
-    DIR *dir = opendir(path);
-    if (!dir) return fgsf_fail(FGSF_ERR_IO, "%s: %s", path, strerror(errno));
-    fgsf_status status = FGSF_OK;
-    for (struct dirent *entry; status == FGSF_OK && (entry = readdir(dir));) {
-        if (entry->d_name[0] == '.') continue;
-        status = publish_file(e, pool_printf(&e->pool, "%s/%s", folder, entry->d_name));
+    names files = {0};
+    TRY(fgsf_io_make_directory(pool_printf("%s/%s", e->out, folder)));
+    TRY(file_list(pool_printf("%s/%s", e->stage, folder), &files));
+    for (size_t i = 0; i < files.n; i++) {
+        TRY(publish_file(e, pool_printf("%s/%s", folder, files.v[i])));
     }
-    closedir(dir);
-    return status;
+    return FGSF_OK;
 }
 
 static fgsf_status run_export(exporter *e) {
-    TRY(runs_read(&e->pool, e->runs, &e->corpus));
-    TRY(paper_read(&e->pool, e->paper_dir, &e->paper));
-    TRY(groups_make(&e->pool, e->runs, &e->corpus, &e->groups, &e->ngroups));
+    TRY(runs_read(e->runs, &e->corpus));
+    TRY(paper_read(e->paper_dir, &e->paper));
+    TRY(groups_make(e->runs, &e->corpus, &e->groups));
     TRY(open_stage(e));
     TRY(gnuplot_check(e));
     TRY(figures_write(e));
@@ -148,12 +140,12 @@ static fgsf_status run_export(exporter *e) {
 }
 
 static void report(const exporter *e) {
-    for (size_t i = 0; i < e->ngroups; i++) {
-        for (size_t k = 0; k < e->groups[i].narms; k++) {
-            const arm *a = &e->groups[i].arms[k];
-            if (a->unfinished == 0 || !e->groups[i].paper_env) continue;
+    for (size_t i = 0; i < e->groups.n; i++) {
+        for (size_t k = 0; k < e->groups.v[i].narms; k++) {
+            const arm *a = &e->groups.v[i].arms[k];
+            if (a->unfinished == 0 || !(e->groups.v[i].has & HAS_RUNS)) continue;
             printf("note    %s %s: %zu unfinished run(s) left out, %zu of them diverged\n",
-                   e->groups[i].name, a->label, a->unfinished, a->diverged);
+                   e->groups.v[i].name, a->label, a->unfinished, a->diverged);
         }
     }
     for (size_t i = 0; i < e->nmade; i++) {
@@ -169,9 +161,10 @@ int main(int argc, char **argv) {
     exporter *e = &the_export;
     atexit(remove_stage);
     signal(SIGPIPE, SIG_IGN);
+    cJSON_InitHooks(&(cJSON_Hooks){memory_get, free}); // so that what it makes is whole
     int code = read_flags(argc, argv, e);
     if (code != FGSF_FLAGS_RUN) return code;
-    if (!e->paper_dir) e->paper_dir = default_paper_dir(&e->pool);
+    if (!e->paper_dir) e->paper_dir = default_paper_dir();
     fgsf_status status = run_export(e);
     if (status == FGSF_OK) {
         report(e);

@@ -9,69 +9,43 @@
 
 #define TABLE_LIMIT 30000 // bytes of Markdown; a longer table is loaded but not embedded
 
-static fgsf_status fail_memory(void) {
-    return fgsf_fail(FGSF_ERR_MEMORY, "out of memory");
-}
-
-// Adds the item to the object and owns it either way.
-static fgsf_status put(cJSON *object, const char *key, cJSON *item) {
-    if (item && cJSON_AddItemToObject(object, key, item)) return FGSF_OK;
-    cJSON_Delete(item);
-    return fail_memory();
-}
-
-static fgsf_status append(cJSON *array, cJSON *item) {
-    if (item && cJSON_AddItemToArray(array, item)) return FGSF_OK;
-    cJSON_Delete(item);
-    return fail_memory();
-}
-
-static fgsf_status put_text(cJSON *object, const char *key, const char *text) {
-    return put(object, key, cJSON_CreateString(text));
-}
-
 // ---- cells --------------------------------------------------------------------------------------
 
 // Opens a cell with the members that all cells have; ids count up, so that they are unique and the
 // same for the same runs.
-static fgsf_status add_cell(cJSON *cells, const char *type, const char *source, cJSON **out) {
+static cJSON *add_cell(cJSON *cells, const char *type, const char *source) {
     char id[32];
     snprintf(id, sizeof id, "cell-%d", cJSON_GetArraySize(cells));
     cJSON *cell = cJSON_CreateObject();
-    TRY(append(cells, cell));
-    TRY(put_text(cell, "cell_type", type));
-    TRY(put_text(cell, "id", id));
-    TRY(put(cell, "metadata", cJSON_CreateObject()));
-    TRY(put_text(cell, "source", source));
-    *out = cell;
-    return FGSF_OK;
+    cJSON_AddItemToArray(cells, cell);
+    cJSON_AddStringToObject(cell, "cell_type", type);
+    cJSON_AddStringToObject(cell, "id", id);
+    cJSON_AddObjectToObject(cell, "metadata");
+    cJSON_AddStringToObject(cell, "source", source);
+    return cell;
 }
 
-static fgsf_status add_markdown(cJSON *cells, const char *source) {
-    cJSON *cell = NULL;
-    return add_cell(cells, "markdown", source, &cell);
+static void add_markdown(cJSON *cells, const char *source) {
+    add_cell(cells, "markdown", source);
 }
 
 // A code cell whose one output is `data` of the given MIME type, or without output when data is
 // NULL.
-static fgsf_status add_code(cJSON *cells, const char *source, const char *mime, const char *data) {
-    cJSON *cell = NULL;
-    TRY(add_cell(cells, "code", source, &cell));
-    TRY(put(cell, "execution_count", cJSON_CreateNull()));
+static void add_code(cJSON *cells, const char *source, const char *mime, const char *data) {
+    cJSON *cell = add_cell(cells, "code", source);
+    cJSON_AddNullToObject(cell, "execution_count");
     cJSON *outputs = cJSON_AddArrayToObject(cell, "outputs");
-    if (!outputs) return fail_memory();
-    if (!data) return FGSF_OK;
+    if (!data) return;
     cJSON *output = cJSON_CreateObject();
-    TRY(append(outputs, output));
-    TRY(put_text(output, "output_type", "display_data"));
-    TRY(put(output, "metadata", cJSON_CreateObject()));
-    cJSON *bundle = cJSON_AddObjectToObject(output, "data");
-    return bundle ? put_text(bundle, mime, data) : fail_memory();
+    cJSON_AddItemToArray(outputs, output);
+    cJSON_AddStringToObject(output, "output_type", "display_data");
+    cJSON_AddObjectToObject(output, "metadata");
+    cJSON_AddStringToObject(cJSON_AddObjectToObject(output, "data"), mime, data);
 }
 
-static fgsf_status encode_base64(pool *p, const unsigned char *in, size_t n, const char **out) {
+static const char *encode_base64(const unsigned char *in, size_t n) {
     static const char DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *text = pool_get(p, (n + 2) / 3 * 4 + 1, 1);
+    char *text = pool_get((n + 2) / 3 * 4 + 1, 1);
     char *to = text;
     for (size_t i = 0; i < n; i += 3) {
         size_t left = n - i;
@@ -83,34 +57,30 @@ static fgsf_status encode_base64(pool *p, const unsigned char *in, size_t n, con
         *to++ = left > 1 ? DIGITS[word >> 6 & 63] : '=';
         *to++ = left > 2 ? DIGITS[word & 63] : '=';
     }
-    *out = text;
-    return FGSF_OK;
+    return text;
 }
 
 static fgsf_status add_figure(exporter *e, cJSON *cells, const artefact *a) {
-    const char *image = NULL;
     char *bytes = NULL;
     size_t size = 0;
-    const char *text = pool_printf(&e->pool, "%s/figures/%s.png", e->stage, a->name);
-    TRY(file_read(&e->pool, text, &bytes, &size));
-    if (size == 0) return fgsf_fail(FGSF_ERR_IO, "%s: gnuplot left it empty", text);
-    TRY(encode_base64(&e->pool, (const unsigned char *)bytes, size, &image));
-    text = pool_printf(&e->pool, "### %s", a->caption);
-    TRY(add_markdown(cells, text));
-    text = pool_printf(&e->pool, "figure('%s')", a->name);
-    return add_code(cells, text, "image/png", image);
+    const char *path = pool_printf("%s/figures/%s.png", e->stage, a->name);
+    TRY(file_read(path, &bytes, &size));
+    if (size == 0) return fgsf_fail(FGSF_ERR_IO, "%s: gnuplot left it empty", path);
+    add_markdown(cells, pool_printf("### %s", a->caption));
+    add_code(cells, pool_printf("figure('%s')", a->name), "image/png",
+             encode_base64((const unsigned char *)bytes, size));
+    return FGSF_OK;
 }
 
 static fgsf_status add_table(exporter *e, cJSON *cells, const artefact *a) {
     char *markdown = NULL;
     size_t size = 0;
-    const char *text = pool_printf(&e->pool, "%s/tables/%s.md", e->stage, a->name);
-    TRY(file_read(&e->pool, text, &markdown, &size));
-    text = pool_printf(&e->pool, "### %s: %s", a->group, a->caption);
-    TRY(add_markdown(cells, text));
-    text = pool_printf(&e->pool, "pd.read_csv('tables/%s.csv')", a->name);
+    TRY(file_read(pool_printf("%s/tables/%s.md", e->stage, a->name), &markdown, &size));
     const char *body = strstr(markdown, "\n\n");
-    return add_code(cells, text, "text/markdown", size > TABLE_LIMIT || !body ? NULL : body + 2);
+    add_markdown(cells, pool_printf("### %s: %s", a->group, a->caption));
+    add_code(cells, pool_printf("pd.read_csv('tables/%s.csv')", a->name), "text/markdown",
+             size > TABLE_LIMIT || !body ? NULL : body + 2);
+    return FGSF_OK;
 }
 
 // ---- the whole ----------------------------------------------------------------------------------
@@ -136,7 +106,7 @@ static const char SCORES[] =
     "seeds.groupby(['env', 'arm', 'seed']).mean().groupby(['env', 'arm']).agg(['mean', 'sem'])";
 
 // Stores the way from the folder `from` to the folder `to`, so that both can be moved together.
-static fgsf_status relative_path(pool *p, const char *from, const char *to, const char **out) {
+static fgsf_status relative_path(const char *from, const char *to, const char **out) {
     char *here = realpath(from, NULL), *there = realpath(to, NULL);
     fgsf_status status =
         here && there ? FGSF_OK : fgsf_fail(FGSF_ERR_IO, "%s: cannot be found", to);
@@ -146,9 +116,9 @@ static fgsf_status relative_path(pool *p, const char *from, const char *to, cons
             if ((!here[i] || here[i] == '/') && (!there[i] || there[i] == '/')) same = i;
             if (here[i] != there[i] || !here[i]) break;
         }
-        *out = pool_printf(p, "%s", there[same] ? there + same + 1 : "");
+        *out = pool_printf("%s", there[same] ? there + same + 1 : "");
         for (const char *up = strchr(here + same, '/'); up; up = strchr(up + 1, '/')) {
-            *out = pool_printf(p, "../%s", *out);
+            *out = pool_printf("../%s", *out);
         }
     }
     free(here);
@@ -159,7 +129,7 @@ static fgsf_status relative_path(pool *p, const char *from, const char *to, cons
 static bool has_directories(const corpus *c) {
     for (size_t i = 0; i < c->nruns; i++) {
         const run *r = &c->runs[i];
-        if (r->train.cols && r->eval.cols && strcmp(r->status, "done") == 0) return true;
+        if (r->train.columns.n && r->eval.columns.n && strcmp(r->status, "done") == 0) return true;
     }
     return false;
 }
@@ -167,74 +137,64 @@ static bool has_directories(const corpus *c) {
 // Cells that need the package and the run directories.
 static fgsf_status add_runs(exporter *e, cJSON *cells) {
     const char *path = NULL;
-    const char *text = NULL;
-    TRY(relative_path(&e->pool, e->out, e->runs, &path));
+    TRY(relative_path(e->out, e->runs, &path));
     cJSON *string = cJSON_CreateString(path);
-    char *quoted = string ? cJSON_PrintUnformatted(string) : NULL; // as Python quotes it too
-    if (quoted) {
-        text = pool_printf(&e->pool, "RUNS = %s\n%s", quoted, template_text("notebook_runs.py"));
-    }
+    char *quoted = cJSON_PrintUnformatted(string); // as Python quotes it too
+    const char *text = pool_printf("RUNS = %s\n%s", quoted, template_text("notebook_runs.py"));
     cJSON_Delete(string);
-    free(quoted);
-    if (!text) return fail_memory();
-    TRY(add_markdown(cells, "## From the runs\n\n`RUNS` is the folder of the runs, seen from here. "
-                            "The package: `pip install ./python` in the repository."));
-    TRY(add_code(cells, text, NULL, NULL));
-    TRY(add_code(cells, CURVES, NULL, NULL));
-    return add_code(cells, SCORES, NULL, NULL);
-}
-
-static fgsf_status add_group(exporter *e, cJSON *cells, const char *about) {
-    const char *text = pool_printf(&e->pool, "## %s", about);
-    TRY(add_markdown(cells, text));
-    for (size_t i = 0; i < e->nmade; i++) {
-        const artefact *a = &e->made[i];
-        if (strcmp(a->group, about) != 0) continue;
-        TRY(a->is_figure ? add_figure(e, cells, a) : add_table(e, cells, a));
-    }
+    cJSON_free(quoted);
+    add_markdown(cells, "## From the runs\n\n`RUNS` is the folder of the runs, seen from here. "
+                        "The package: `pip install ./python` in the repository.");
+    add_code(cells, text, NULL, NULL);
+    add_code(cells, CURVES, NULL, NULL);
+    add_code(cells, SCORES, NULL, NULL);
     return FGSF_OK;
 }
 
-static fgsf_status add_metadata(cJSON *notebook) {
+static void add_metadata(cJSON *notebook) {
     cJSON *metadata = cJSON_AddObjectToObject(notebook, "metadata");
-    cJSON *kernel = metadata ? cJSON_AddObjectToObject(metadata, "kernelspec") : NULL;
-    cJSON *language = metadata ? cJSON_AddObjectToObject(metadata, "language_info") : NULL;
-    if (!kernel || !language) return fail_memory();
-    TRY(put_text(kernel, "display_name", "Python 3"));
-    TRY(put_text(kernel, "language", "python"));
-    TRY(put_text(kernel, "name", "python3"));
-    TRY(put_text(language, "name", "python"));
-    TRY(put(notebook, "nbformat", cJSON_CreateNumber(4)));
-    return put(notebook, "nbformat_minor", cJSON_CreateNumber(5));
+    cJSON *kernel = cJSON_AddObjectToObject(metadata, "kernelspec");
+    cJSON *language = cJSON_AddObjectToObject(metadata, "language_info");
+    cJSON_AddStringToObject(kernel, "display_name", "Python 3");
+    cJSON_AddStringToObject(kernel, "language", "python");
+    cJSON_AddStringToObject(kernel, "name", "python3");
+    cJSON_AddStringToObject(language, "name", "python");
+    cJSON_AddNumberToObject(notebook, "nbformat", 4);
+    cJSON_AddNumberToObject(notebook, "nbformat_minor", 5);
 }
 
 static fgsf_status build(exporter *e, cJSON *notebook) {
     names groups = {0};
     cJSON *cells = cJSON_AddArrayToObject(notebook, "cells");
-    if (!cells) return fail_memory();
-    TRY(add_markdown(cells, INTRODUCTION));
-    TRY(add_code(cells, template_text("notebook.py"), NULL, NULL));
+    add_markdown(cells, INTRODUCTION);
+    add_code(cells, template_text("notebook.py"), NULL, NULL);
     if (has_directories(&e->corpus)) TRY(add_runs(e, cells));
-    for (size_t i = 0; i < e->nmade; i++) names_add(&e->pool, &groups, e->made[i].group);
-    for (size_t i = 0; i < groups.n; i++) TRY(add_group(e, cells, groups.v[i]));
-    return add_metadata(notebook);
+    for (size_t i = 0; i < e->nmade; i++) names_add(&groups, e->made[i].group);
+    for (size_t i = 0; i < groups.n; i++) {
+        add_markdown(cells, pool_printf("## %s", groups.v[i]));
+        for (size_t k = 0; k < e->nmade; k++) {
+            const artefact *a = &e->made[k];
+            if (strcmp(a->group, groups.v[i]) != 0) continue;
+            TRY(a->is_figure ? add_figure(e, cells, a) : add_table(e, cells, a));
+        }
+    }
+    add_metadata(notebook);
+    return FGSF_OK;
 }
 
 fgsf_status notebook_write(exporter *e) {
-    const char *path = pool_printf(&e->pool, "%s/notebook.ipynb", e->stage);
+    const char *path = pool_printf("%s/notebook.ipynb", e->stage);
     FILE *out = NULL;
     cJSON *notebook = cJSON_CreateObject();
-    if (!notebook) return fail_memory();
     fgsf_status status = build(e, notebook);
-    char *text = status == FGSF_OK ? cJSON_Print(notebook) : NULL;
-    cJSON_Delete(notebook);
-    if (status == FGSF_OK && !text) status = fail_memory();
     if (status == FGSF_OK) status = file_open(path, &out);
     if (status == FGSF_OK) {
+        char *text = cJSON_Print(notebook);
         fputs(text, out);
         fputc('\n', out);
         status = file_close(out, path);
+        cJSON_free(text);
     }
-    free(text);
+    cJSON_Delete(notebook);
     return status;
 }

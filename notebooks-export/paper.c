@@ -7,35 +7,38 @@
 
 #include "export.h"
 
-static fgsf_status read_known(pool *p, const char *dir, const char *name, const char *const *cols,
-                              size_t n, csv *out) {
-    size_t found[8];
-    const char *path = pool_printf(p, "%s/%s", dir, name);
-    TRY(csv_read(p, path, out));
-    return csv_need(out, cols, n, found);
-}
-
-fgsf_status paper_read(pool *p, const char *dir, paper_values *out) {
-    static const char *const CUMULATIVE_COLS[] = {"env", "task", "method", "cum_reward_end"};
-    static const char *const EVALUATION_COLS[] = {"env", "task", "method", "mean", "std"};
-    static const char *const OVERHEAD_COLS[] = {"method", "mean_ms"};
-    static const char *const HYPER_COLS[] = {"key", "four_rooms_paper", "reacher_paper",
-                                             "pointmaze_paper"};
-    static const char *const CODE_COLS[] = {"env",  "method",         "lr",
-                                            "task", "cum_reward_end", "eval_mean"};
+fgsf_status paper_read(const char *dir, paper_values *out) {
+    const struct {
+        const char *name, *columns;
+        csv *to;
+    } files[] = {
+        {"cumulative_reward.csv", "env,task,method,cum_reward_end", &out->cumulative},
+        {"final_evaluation.csv", "env,task,method,mean,std", &out->evaluation},
+        {"overhead.csv", "method,mean_ms", &out->overhead},
+        {"hyperparameters.csv", "key,four_rooms_paper,reacher_paper,pointmaze_paper", &out->hyper},
+        {"authors_code.csv", "env,method,lr,task,cum_reward_end,eval_mean", &out->code},
+    };
     struct stat info;
-    *out = (paper_values){0};
+    size_t cols[8];
     if (stat(dir, &info) != 0 && errno == ENOENT) return FGSF_OK;
-    TRY(read_known(p, dir, "cumulative_reward.csv", CUMULATIVE_COLS, 4, &out->cumulative));
-    TRY(read_known(p, dir, "final_evaluation.csv", EVALUATION_COLS, 5, &out->evaluation));
-    TRY(read_known(p, dir, "overhead.csv", OVERHEAD_COLS, 2, &out->overhead));
-    TRY(read_known(p, dir, "hyperparameters.csv", HYPER_COLS, 4, &out->hyper));
-    return read_known(p, dir, "authors_code.csv", CODE_COLS, 6, &out->code);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        TRY(csv_read(pool_printf("%s/%s", dir, files[i].name), files[i].to));
+        TRY(csv_need(files[i].to, files[i].columns, cols));
+    }
+    return FGSF_OK;
 }
 
-static bool matches(const csv *t, size_t row, const char *column, const char *value) {
+// What the columns of a row must hold; ends with an empty pair.
+typedef const char *const condition[2];
+
+static bool is_row(const csv *t, size_t row, condition *where) {
     size_t col = 0;
-    return csv_find(t, column, &col) && strcmp(csv_text(t, row, col), value) == 0;
+    for (; (*where)[0]; where++) {
+        if (!csv_find(t, (*where)[0], &col) || strcmp(csv_text(t, row, col), (*where)[1]) != 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 // Numbers of these files are optional: NAN when the field is empty or not a number.
@@ -46,60 +49,41 @@ static double number_at(const csv *t, size_t row, const char *column) {
     return value;
 }
 
-static bool find_row(const csv *t, const char *env, const char *method, const char *task,
-                     size_t *row) {
-    for (*row = 0; *row < t->rows; (*row)++) {
-        if (matches(t, *row, "env", env) && matches(t, *row, "method", method) &&
-            matches(t, *row, "task", task)) {
-            return true;
-        }
-    }
-    return false;
+// The number in the first row for which the conditions hold.
+static double find_number(const csv *t, condition *where, const char *column) {
+    size_t row = 0;
+    while (row < t->rows && !is_row(t, row, where)) row++;
+    return row < t->rows ? number_at(t, row, column) : NAN;
 }
 
-double paper_cumulative(const paper_values *ref, const group *g, const char *method,
-                        const char *task) {
-    const char *name = method_paper_name(method);
-    size_t row = 0;
-    if (!name || !find_row(&ref->cumulative, g->paper_env, name, task, &row)) return NAN;
-    return number_at(&ref->cumulative, row, "cum_reward_end");
-}
-
-double paper_return(const paper_values *ref, const group *g, const char *method, const char *task,
-                    double *std) {
-    const char *name = method_paper_name(method);
-    size_t row = 0;
-    if (std) *std = NAN;
-    if (!name || !find_row(&ref->evaluation, g->paper_env, name, task, &row)) return NAN;
-    if (std) *std = number_at(&ref->evaluation, row, "std");
-    return number_at(&ref->evaluation, row, "mean");
+double paper_value(const csv *t, const group *g, const arm *a, const char *task,
+                   const char *column) {
+    const char *method = method_paper_name(a->method);
+    if (*a->cell || !method) return NAN;
+    condition where[] = {{"env", g->paper_env}, {"method", method}, {"task", task}, {0}};
+    return find_number(t, where, column);
 }
 
 // Whether the run is one of the paper's, but perhaps for the layout and the number of steps.
-static bool is_published(pool *p, const run *r) {
-    names changes = {0};
-    if (!r->preset || strcmp(r->preset, "compat") != 0 || !r->changed) return false;
-    changes_of(p, r, &changes);
-    for (size_t i = 0; i < changes.n; i++) {
-        if (strncmp(changes.v[i], "train.steps_per_task=", 21) != 0 &&
-            strncmp(changes.v[i], "env.layout=", 11) != 0) {
+static bool is_published(const run *r) {
+    if (strcmp(r->preset, "compat") != 0 || !r->changed) return false;
+    for (size_t i = 0; i < r->changes.n; i++) {
+        if (strncmp(r->changes.v[i], "train.steps_per_task=", 21) != 0 &&
+            strncmp(r->changes.v[i], "env.layout=", 11) != 0) {
             return false;
         }
     }
     return true;
 }
 
-bool paper_scale(pool *p, const paper_values *ref, const group *g, const arm *a) {
+bool paper_scale(const paper_values *ref, const group *g, const arm *a) {
     static const char *const ENVS[] = {"four_rooms", "reacher", "pointmaze"};
-    if (a->nruns == 0 || a->cell || !is_published(p, arm_example(a))) return false;
+    condition where[] = {{"key", "steps_shown"}, {0}};
+    if (!a->example || *a->cell || !is_published(a->example)) return false;
     for (size_t i = 0; i < sizeof ENVS / sizeof ENVS[0]; i++) {
-        char column[32];
-        snprintf(column, sizeof column, "%s_paper", ENVS[i]);
         if (strncmp(g->paper_env, ENVS[i], strlen(ENVS[i])) != 0) continue;
-        for (size_t row = 0; row < ref->hyper.rows; row++) {
-            if (!matches(&ref->hyper, row, "key", "steps_shown")) continue;
-            return number_at(&ref->hyper, row, column) == arm_example(a)->steps_per_task;
-        }
+        const char *column = pool_printf("%s_paper", ENVS[i]);
+        return find_number(&ref->hyper, where, column) == a->example->steps_per_task;
     }
     return false;
 }
@@ -113,28 +97,20 @@ double paper_milliseconds(const paper_values *ref, const char *method) {
     for (size_t i = 0; i < sizeof ALGORITHMS / sizeof ALGORITHMS[0]; i++) {
         if (strcmp(ALGORITHMS[i][0], method) == 0) name = ALGORITHMS[i][1];
     }
-    for (size_t row = 0; name && row < ref->overhead.rows; row++) {
-        if (matches(&ref->overhead, row, "method", name)) {
-            return number_at(&ref->overhead, row, "mean_ms");
-        }
-    }
-    return NAN;
+    condition where[] = {{"method", name}, {0}};
+    return name ? find_number(&ref->overhead, where, "mean_ms") : NAN;
 }
 
-double code_value(const paper_values *ref, const char *env, const char *method, const char *task,
-                  double lr, const char *column) {
-    const csv *t = &ref->code;
-    double nearest = NAN, sum = 0;
+double code_value(const paper_values *ref, const group *g, const arm *a, const char *task,
+                  const char *column) {
+    condition where[] = {{"env", g->env}, {"method", a->method}, {"task", task}, {0}};
+    double lr = a->example->lr, nearest = INFINITY, sum = 0;
     size_t n = 0;
-    for (size_t row = 0; row < t->rows && !isnan(lr); row++) {
-        double rate = number_at(t, row, "lr");
-        double value = number_at(t, row, column);
-        if (!matches(t, row, "env", env) || !matches(t, row, "method", method) ||
-            !matches(t, row, "task", task) || isnan(rate) || isnan(value)) {
-            continue;
-        }
-        bool closer = isnan(nearest) || fabs(log(rate / lr)) < fabs(log(nearest / lr));
-        if (closer) {
+    for (size_t row = 0; row < ref->code.rows && !*a->cell; row++) {
+        double rate = number_at(&ref->code, row, "lr");
+        double value = number_at(&ref->code, row, column);
+        if (isnan(value) || !is_row(&ref->code, row, where)) continue;
+        if (fabs(log(rate / lr)) < fabs(log(nearest / lr))) {
             nearest = rate;
             sum = 0;
             n = 0;

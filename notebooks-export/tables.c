@@ -1,11 +1,152 @@
-// The tables: ours beside the paper's, a summary, comparisons between methods, and every score.
+// The tables: a summary, ours beside the paper's, comparisons between methods, and every score. Each
+// is written twice from the same cells: as CSV, where an interval has three columns, and as Markdown.
 #include <math.h>
 #include <string.h>
 
-#include "table.h"
+#include "export.h"
 
-// Adds the rows of one arm, or of the whole group.
-typedef fgsf_status (*fill_fn)(exporter *e, const group *g, const arm *a, table *t);
+typedef struct cell {
+    const char *column, *text; // text: NULL for a number
+    fgsf_stats_interval x;     // a number is its value, and NAN an empty cell
+    bool is_interval;
+} cell;
+
+// A row ends where its first column comes again.
+typedef struct table {
+    const paper_values *paper;
+    cell *cells;
+    size_t n;
+} table;
+
+// ---- cells --------------------------------------------------------------------------------------
+
+static void add_cell(table *t, cell c) {
+    pool_push(&t->cells, &t->n, &c, sizeof c);
+}
+
+static void cell_text(table *t, const char *column, const char *text) {
+    add_cell(t, (cell){.column = column, .text = text});
+}
+
+static void cell_number(table *t, const char *column, double x) {
+    add_cell(t, (cell){.column = column, .x = {.value = x}});
+}
+
+// Empty without seeds, the value alone with one, which has no interval.
+static void cell_interval(table *t, const char *column, fgsf_stats_interval x, size_t seeds) {
+    if (seeds < 2) x.low = x.high = NAN;
+    if (seeds < 1) x.value = NAN;
+    add_cell(t, (cell){.column = column, .x = x, .is_interval = true});
+}
+
+// The mean of scores, which is also stored unless `mean` is NULL.
+static fgsf_status cell_mean(table *t, const char *column, const scores *s, double *mean) {
+    fgsf_stats_interval y = {0};
+    if (s->s.seeds) TRY(mean_interval(s, &y));
+    if (mean) *mean = y.value;
+    cell_interval(t, column, y, s->s.seeds);
+    return FGSF_OK;
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+// Writes a column's title as a name: "paper, std" is paper_std.
+static void put_column(FILE *f, const char *title, const char *ending) {
+    char last = '_';
+    for (; *title; title++) {
+        bool gap = strchr(" -/.", *title) != NULL;
+        if (gap ? last == '_' : strchr(",()'", *title) != NULL) continue;
+        last = gap ? '_' : *title;
+        fputc(last, f);
+    }
+    fputs(ending, f);
+}
+
+static void write_csv(FILE *f, const table *t, size_t width) {
+    static const char *const ENDINGS[] = {"", "_low", "_high"};
+    for (size_t i = 0; i < width; i++) {
+        for (int k = 0; k < (t->cells[i].is_interval ? 3 : 1); k++) {
+            if (i || k) fputc(',', f);
+            put_column(f, t->cells[i].column, ENDINGS[k]);
+        }
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        const cell *c = &t->cells[i];
+        const double values[] = {c->x.value, c->x.low, c->x.high};
+        fputc(i % width ? ',' : '\n', f);
+        if (c->text) csv_put_text(f, c->text);
+        for (int k = 0; k < (c->is_interval ? 3 : 1) && !c->text; k++) {
+            if (k) fputc(',', f);
+            csv_put_number(f, values[k]);
+        }
+    }
+    fputc('\n', f);
+}
+
+// Three digits or so: enough to read, the CSV has them all.
+static void put_short(FILE *f, double x) {
+    double size = fabs(x);
+    int digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 || x == 0 ? 2 : 3;
+    fprintf(f, "%.*f", digits, x);
+}
+
+static void put_number(FILE *f, double x) {
+    if (x == floor(x) && fabs(x) < 1e9) {
+        fprintf(f, "%.0f", x);
+    } else if (fabs(x) < 1e-3) {
+        fprintf(f, "%.1e", x);
+    } else {
+        put_short(f, x);
+    }
+}
+
+static void put_interval(FILE *f, fgsf_stats_interval x) {
+    put_short(f, x.value);
+    if (isnan(x.low)) return;
+    fputs(" [", f);
+    put_short(f, x.low);
+    fputs(", ", f);
+    put_short(f, x.high);
+    fputc(']', f);
+}
+
+static void write_md(FILE *f, const table *t, size_t width) {
+    for (size_t i = 0; i < width; i++) fprintf(f, "| %s ", t->cells[i].column);
+    fputs("|\n", f);
+    for (size_t i = 0; i < width; i++) fputs("|---", f);
+    for (size_t i = 0; i < t->n; i++) {
+        const cell *c = &t->cells[i];
+        fputs(i % width ? "| " : "|\n| ", f);
+        for (const char *at = c->text; at && *at; at++) {
+            if (*at == '|') fputc('\\', f);
+            fputc(*at, f);
+        }
+        if (!c->text && !isnan(c->x.value)) {
+            c->is_interval ? put_interval(f, c->x) : put_number(f, c->x.value);
+        }
+        fputc(' ', f);
+    }
+    fputs("|\n", f);
+}
+
+// Writes tables/NAME.csv and tables/NAME.md and takes note of them; an empty table is not written.
+static fgsf_status write_table(exporter *e, const table *t, artefact a) {
+    FILE *f = NULL;
+    size_t width = 1;
+    if (t->n == 0) return FGSF_OK;
+    while (width < t->n && strcmp(t->cells[width].column, t->cells[0].column) != 0) width++;
+    const char *path = pool_printf("%s/tables/%s.csv", e->stage, a.name);
+    TRY(file_open(path, &f));
+    write_csv(f, t, width);
+    TRY(file_close(f, path));
+    path = pool_printf("%s/tables/%s.md", e->stage, a.name);
+    TRY(file_open(path, &f));
+    fprintf(f, "### %s: %s\n\n", a.group, a.caption);
+    write_md(f, t, width);
+    TRY(file_close(f, path));
+    pool_push(&e->made, &e->nmade, &a, sizeof a);
+    return FGSF_OK;
+}
 
 // ---- per task, beside the paper -----------------------------------------------------------------
 
@@ -16,67 +157,52 @@ static void cell_head(table *t, const arm *a, const char *task, size_t seeds) {
     cell_text(t, "label", fgsf_stats_label(seeds));
 }
 
-static fgsf_status task_interval(exporter *e, const scores *s, size_t task,
-                                 fgsf_stats_interval *out) {
-    scores one = scores_tasks(&e->pool, s, task, task + 1);
-    return mean_interval(&one, out);
-}
-
-static fgsf_status fill_cumulative(exporter *e, const group *g, const arm *a, table *t) {
+static fgsf_status fill_cumulative(const group *g, const arm *a, table *t) {
+    static const char COLUMN[] = "cum_reward_end"; // in both files
     scores reward, area;
-    TRY(scores_of(&e->pool, a, CUMULATIVE, &reward));
-    TRY(scores_of(&e->pool, a, AREA, &area));
+    TRY(scores_of(a, CUMULATIVE, &reward));
+    TRY(scores_of(a, AREA, &area));
     for (size_t k = 0; k < reward.tasks.n && reward.s.seeds; k++) {
         const char *task = reward.tasks.v[k];
-        fgsf_stats_interval y, under = {0};
-        double paper = a->cell ? NAN : paper_cumulative(&e->paper, g, a->method, task);
-        double code =
-            code_value(&e->paper, g->env, a->method, task, arm_example(a)->lr, "cum_reward_end");
-        TRY(task_interval(e, &reward, k, &y));
-        if (area.s.seeds) TRY(task_interval(e, &area, k, &under));
+        double mean, paper = paper_value(&t->paper->cumulative, g, a, task, COLUMN);
+        scores one = scores_tasks(&reward, k, k + 1);
+        scores under = area.s.seeds ? scores_tasks(&area, k, k + 1) : area;
         cell_head(t, a, task, reward.s.seeds);
-        cell_interval(t, "cumulative reward", y, reward.s.seeds);
+        TRY(cell_mean(t, "cumulative reward", &one, &mean));
         cell_number(t, "paper", paper);
-        cell_number(t, "gap", paper_scale(&e->pool, &e->paper, g, a) ? y.value - paper : NAN);
-        cell_number(t, "authors' code", a->cell ? NAN : code);
-        cell_interval(t, "area under the curve / steps", under, area.s.seeds);
-        table_end_row(t);
+        cell_number(t, "gap", paper_scale(t->paper, g, a) ? mean - paper : NAN);
+        cell_number(t, "authors' code", code_value(t->paper, g, a, task, COLUMN));
+        TRY(cell_mean(t, "area under the curve / steps", &under, NULL));
     }
     return FGSF_OK;
 }
 
-static fgsf_status fill_returns(exporter *e, const group *g, const arm *a, table *t,
-                                enum metric metric) {
+static fgsf_status fill_returns(const group *g, const arm *a, table *t, enum metric metric) {
+    const csv *published = &t->paper->evaluation;
     scores s;
-    TRY(scores_of(&e->pool, a, metric, &s));
+    TRY(scores_of(a, metric, &s));
     for (size_t k = 0; k < s.tasks.n && s.s.seeds; k++) {
         const char *task = s.tasks.v[k];
-        fgsf_stats_interval y;
-        double std = NAN;
-        double paper = a->cell ? NAN : paper_return(&e->paper, g, a->method, task, &std);
-        double code =
-            code_value(&e->paper, g->env, a->method, task, arm_example(a)->lr, "eval_mean");
-        TRY(task_interval(e, &s, k, &y));
+        double mean, paper = paper_value(published, g, a, task, "mean");
+        scores one = scores_tasks(&s, k, k + 1);
         cell_head(t, a, task, s.s.seeds);
         cell_text(t, "protocol", s.protocol);
-        cell_interval(t, "return", y, s.s.seeds);
-        if (metric == RETURN) {
-            cell_number(t, "paper", paper);
-            cell_number(t, "paper, std", std);
-            cell_number(t, "gap", paper_scale(&e->pool, &e->paper, g, a) ? y.value - paper : NAN);
-            cell_number(t, "authors' code", a->cell ? NAN : code);
-        }
-        table_end_row(t);
+        TRY(cell_mean(t, "return", &one, &mean));
+        if (metric == ZERO_SHOT) continue;
+        cell_number(t, "paper", paper);
+        cell_number(t, "paper, std", paper_value(published, g, a, task, "std"));
+        cell_number(t, "gap", paper_scale(t->paper, g, a) ? mean - paper : NAN);
+        cell_number(t, "authors' code", code_value(t->paper, g, a, task, "eval_mean"));
     }
     return FGSF_OK;
 }
 
-static fgsf_status fill_evaluation(exporter *e, const group *g, const arm *a, table *t) {
-    return fill_returns(e, g, a, t, RETURN);
+static fgsf_status fill_evaluation(const group *g, const arm *a, table *t) {
+    return fill_returns(g, a, t, RETURN);
 }
 
-static fgsf_status fill_zero_shot(exporter *e, const group *g, const arm *a, table *t) {
-    return fill_returns(e, g, a, t, ZERO_SHOT);
+static fgsf_status fill_zero_shot(const group *g, const arm *a, table *t) {
+    return fill_returns(g, a, t, ZERO_SHOT);
 }
 
 // ---- over all tasks -----------------------------------------------------------------------------
@@ -87,89 +213,77 @@ static double mean_minutes(const arm *a) {
     return sum / 60 / (double)a->nruns;
 }
 
-// The arm, and the means of the metrics [first, last).
-static fgsf_status cell_means(exporter *e, const arm *a, enum metric first, enum metric last,
-                              table *t) {
+// The arm, and the means of the metrics [first, last), of which *seeds counts the scores.
+static fgsf_status cell_means(const arm *a, enum metric first, enum metric last, table *t,
+                              size_t *seeds) {
     cell_text(t, "method", a->label);
     cell_number(t, "seeds", (double)a->nruns);
     cell_text(t, "label", fgsf_stats_label(a->nruns));
     for (enum metric k = first; k < last; k++) {
-        fgsf_stats_interval mean = {0};
         scores s;
-        TRY(scores_of(&e->pool, a, k, &s));
-        if (s.s.seeds) TRY(mean_interval(&s, &mean));
-        cell_interval(t, metric_title(k), mean, s.s.seeds);
+        TRY(scores_of(a, k, &s));
+        TRY(cell_mean(t, metric_title(k), &s, NULL));
+        *seeds += s.s.seeds;
     }
     return FGSF_OK;
 }
 
-static fgsf_status fill_values(exporter *e, const group *g, const arm *a, table *t) {
+static fgsf_status fill_values(const group *g, const arm *a, table *t) {
+    (void)g;
+    size_t seeds = 0, before = t->n;
+    TRY(cell_means(a, NSHOWN, NCOMPARED, t, &seeds));
+    if (seeds == 0) t->n = before;
+    return FGSF_OK;
+}
+
+static fgsf_status fill_summary(const group *g, const arm *a, table *t) {
     (void)g;
     size_t seeds = 0;
-    for (enum metric k = NSHOWN; k < NCOMPARED; k++) {
-        scores s;
-        TRY(scores_of(&e->pool, a, k, &s));
-        seeds += s.s.seeds;
-    }
-    if (seeds == 0) return FGSF_OK;
-    TRY(cell_means(e, a, NSHOWN, NCOMPARED, t));
-    table_end_row(t);
-    return FGSF_OK;
-}
-
-static fgsf_status fill_summary(exporter *e, const group *g, const arm *a, table *t) {
-    (void)g;
-    TRY(cell_means(e, a, 0, NSHOWN, t));
+    TRY(cell_means(a, 0, NSHOWN, t, &seeds));
     cell_number(t, "minutes per run", a->nruns ? mean_minutes(a) : NAN);
     cell_number(t, "unfinished", (double)a->unfinished);
     cell_number(t, "diverged", (double)a->diverged);
-    table_end_row(t);
     return FGSF_OK;
 }
 
 // The same for the first task, which nothing helps, the later ones, and those that come again.
-static fgsf_status fill_parts(exporter *e, const group *g, const arm *a, table *t) {
+static fgsf_status fill_parts(const group *g, const arm *a, table *t) {
     part parts[MAX_PARTS];
     scores all;
-    TRY(scores_of(&e->pool, a, CUMULATIVE, &all));
+    TRY(scores_of(a, CUMULATIVE, &all));
     size_t n = all.s.seeds ? parts_of(g, all.tasks.n, parts) : 0;
     for (size_t j = 1; j < n; j++) {
         cell_text(t, "method", a->label);
         cell_text(t, "tasks", parts[j].name);
         cell_number(t, "seeds", (double)all.s.seeds);
         for (enum metric k = 0; k < ZERO_SHOT; k++) {
-            fgsf_stats_interval mean = {0};
             scores s, some = {0};
-            TRY(scores_of(&e->pool, a, k, &s));
+            TRY(scores_of(a, k, &s));
             bool fits = s.s.seeds && s.tasks.n == all.tasks.n;
-            if (fits) some = scores_tasks(&e->pool, &s, parts[j].first, parts[j].last);
-            if (fits) TRY(mean_interval(&some, &mean));
-            cell_interval(t, metric_title(k), mean, some.s.seeds);
+            if (fits) some = scores_tasks(&s, parts[j].first, parts[j].last);
+            TRY(cell_mean(t, metric_title(k), &some, NULL));
         }
-        table_end_row(t);
     }
     return FGSF_OK;
 }
 
-static fgsf_status fill_protocols(exporter *e, const group *g, const arm *a, table *t) {
+static fgsf_status fill_protocols(const group *g, const arm *a, table *t) {
     (void)g;
     static const enum metric METRICS[] = {RETURN, ZERO_SHOT};
     for (size_t k = 0; k < 2; k++) {
         names protocols = {0};
-        TRY(protocols_of(&e->pool, a, METRICS[k], &protocols));
+        TRY(protocols_of(a, METRICS[k], &protocols));
         for (size_t j = 0; j < protocols.n; j++) {
-            fgsf_stats_interval mean, iqm;
+            fgsf_stats_interval iqm;
             scores s;
-            TRY(scores_under(&e->pool, a, METRICS[k], protocols.v[j], &s));
-            TRY(mean_interval(&s, &mean));
+            TRY(scores_under(a, METRICS[k], protocols.v[j], &s));
             TRY(iqm_interval(&s, &iqm));
             cell_text(t, "method", a->label);
             cell_text(t, "tasks", METRICS[k] == RETURN ? "trained" : "held-out");
             cell_text(t, "protocol", protocols.v[j]);
             cell_number(t, "seeds", (double)s.s.seeds);
-            cell_interval(t, "return", mean, s.s.seeds);
+            TRY(cell_mean(t, "return", &s, NULL));
             cell_interval(t, "return, IQM", iqm, s.s.seeds);
-            table_end_row(t);
         }
     }
     return FGSF_OK;
@@ -177,21 +291,21 @@ static fgsf_status fill_protocols(exporter *e, const group *g, const arm *a, tab
 
 // ---- comparisons --------------------------------------------------------------------------------
 
-static fgsf_status fill_comparisons(exporter *e, const group *g, const arm *a, table *t) {
+static fgsf_status fill_comparisons(const group *g, const arm *a, table *t) {
     (void)a;
     arm_pair *pairs = NULL;
     size_t n = 0;
-    pairs_of(&e->pool, g, &pairs, &n);
+    pairs_of(g, &pairs, &n);
     for (size_t i = 0; i < n; i++) {
         for (enum metric k = 0; k < NCOMPARED; k++) {
             part parts[MAX_PARTS];
             scores s;
-            TRY(scores_of(&e->pool, pairs[i].a, k, &s));
+            TRY(scores_of(pairs[i].a, k, &s));
             size_t num_parts = k == ZERO_SHOT ? 1 : parts_of(g, s.tasks.n, parts);
             if (k == ZERO_SHOT) parts[0] = (part){"new", 0, s.tasks.n};
             for (size_t j = 0; j < num_parts; j++) {
                 comparison c;
-                TRY(compare(&e->pool, pairs[i], k, &parts[j], &c));
+                TRY(compare(pairs[i], k, &parts[j], &c));
                 if (c.pairs == 0) continue;
                 cell_text(t, "method", pairs[i].a->label);
                 cell_text(t, "against", pairs[i].b->label);
@@ -201,9 +315,8 @@ static fgsf_status fill_comparisons(exporter *e, const group *g, const arm *a, t
                 cell_number(t, "larger on", (double)c.wins);
                 cell_text(t, "label", fgsf_stats_label(c.pairs));
                 cell_interval(t, "mean difference", c.difference, c.pairs);
-                cell_number(t, "Wilcoxon p", c.p_value);
-                cell_number(t, "rank-biserial", c.rank_biserial);
-                table_end_row(t);
+                cell_number(t, "Wilcoxon p", c.test.p_value);
+                cell_number(t, "rank-biserial", c.test.rank_biserial);
             }
         }
     }
@@ -212,112 +325,104 @@ static fgsf_status fill_comparisons(exporter *e, const group *g, const arm *a, t
 
 // ---- raw scores, overhead and theory ------------------------------------------------------------
 
-static fgsf_status fill_scores(exporter *e, const group *g, const arm *a, table *t) {
+static fgsf_status fill_scores(const group *g, const arm *a, table *t) {
     (void)g;
     for (enum metric k = 0; k < NMETRICS; k++) {
         scores s;
-        TRY(scores_of(&e->pool, a, k, &s));
+        TRY(scores_of(a, k, &s));
         for (size_t j = 0; j < s.s.seeds * s.s.tasks; j++) {
             cell_text(t, "method", a->label);
-            cell_text(t, "seed", pool_printf(&e->pool, "%ld", s.seed[j / s.s.tasks]));
+            cell_text(t, "seed", pool_printf("%ld", s.seed[j / s.s.tasks]));
             cell_text(t, "quantity", metric_title(k));
             cell_text(t, "task", s.tasks.v[j % s.s.tasks]);
             cell_number(t, "score", s.s.x[j]);
-            table_end_row(t);
         }
     }
     return FGSF_OK;
 }
 
-static fgsf_status fill_overhead(exporter *e, const group *g, const arm *a, table *t) {
+static fgsf_status fill_overhead(const group *g, const arm *a, table *t) {
     (void)a;
-    const csv *in = g->source;
-    size_t method = 0, mean = 0;
-    TRY(csv_need(in, (const char *const[]){"method"}, 1, &method));
-    TRY(csv_need(in, (const char *const[]){"mean_ms"}, 1, &mean));
+    const csv *in = g->sources.v;
+    size_t cols[2];
+    TRY(csv_need(in, "method,mean_ms", cols));
     for (size_t row = 0; row < in->rows; row++) {
-        double ours = 0;
-        double paper = paper_milliseconds(&e->paper, csv_text(in, row, method));
-        TRY(csv_number(in, row, mean, &ours));
-        for (size_t col = 0; col < in->cols; col++) {
-            double x = NAN;
-            if (col == method) {
-                cell_text(t, "method", csv_text(in, row, col));
+        const char *method = csv_text(in, row, cols[0]);
+        double x = NAN, ours = 0, paper = paper_milliseconds(t->paper, method);
+        TRY(csv_number(in, row, cols[1], &ours));
+        for (size_t col = 0; col < in->columns.n; col++) {
+            if (col == cols[0]) {
+                cell_text(t, "method", method);
             } else {
                 TRY(csv_maybe(in, row, col, &x));
-                cell_number(t, in->name[col], x);
+                cell_number(t, in->columns.v[col], x);
             }
         }
         cell_number(t, "paper_ms", paper);
         cell_number(t, "ours / paper", ours / paper);
-        table_end_row(t);
     }
     return FGSF_OK;
 }
 
-static fgsf_status fill_theory(exporter *e, const group *g, const arm *a, table *t) {
+static fgsf_status fill_checks(const group *g, const arm *a, table *t) {
     (void)a;
-    static const char *const COLUMNS[] = {"study",    "quantity",  "expected",
-                                          "measured", "tolerance", "pass"};
-    (void)g;
-    for (size_t i = 0; i < e->corpus.ntables[THEORY]; i++) {
-        const csv *in = &e->corpus.tables[THEORY][i];
+    for (size_t i = 0; i < g->sources.n; i++) {
+        const csv *in = &g->sources.v[i];
         size_t cols[6];
-        TRY(csv_need(in, COLUMNS, 6, cols));
+        TRY(csv_need(in, "study,quantity,expected,measured,tolerance,pass", cols));
         for (size_t row = 0; row < in->rows; row++) {
-            for (size_t k = 0; k < 6; k++) cell_text(t, COLUMNS[k], csv_text(in, row, cols[k]));
-            table_end_row(t);
+            for (size_t k = 0; k < 6; k++) {
+                cell_text(t, in->columns.v[cols[k]], csv_text(in, row, cols[k]));
+            }
         }
     }
     return FGSF_OK;
 }
 
-typedef struct table_def {
-    const char *name, *caption;
-    fill_fn fill;
-    bool whole; // group at once, not arm by arm
-} table_def;
-
-static const table_def ENV_TABLES[] = {
-    {"summary", "mean over seeds and tasks, with 95 % intervals", fill_summary, false},
-    {"values", "overestimation, action gap and error of psi, with 95 % intervals", fill_values,
+static const struct table_def {
+    const char *name; // file name behind the group's; "" for the group's own
+    unsigned needs;
+    const char *caption;
+    // Adds the rows of one arm, or of the whole group.
+    fgsf_status (*fill)(const group *g, const arm *a, table *t);
+    bool whole;
+} TABLES[] = {
+    {"summary", HAS_RUNS, "mean over seeds and tasks, with 95 % intervals", fill_summary, false},
+    {"values", HAS_RUNS, "overestimation, action gap and error of psi, with 95 % intervals",
+     fill_values, false},
+    {"parts", HAS_RUNS,
+     "the same for the first task, later ones, and those whose reward comes again", fill_parts,
      false},
-    {"parts", "the same for the first task, later ones, and those whose reward comes again",
-     fill_parts, false},
-    {"cumulative_reward", "cumulative reward at the end of each task, beside the paper's",
+    {"cumulative_reward", HAS_RUNS, "cumulative reward at the end of each task, beside the paper's",
      fill_cumulative, false},
-    {"evaluation", "final evaluation per task, beside the paper's", fill_evaluation, false},
-    {"zero_shot", "return on held-out tasks", fill_zero_shot, false},
-    {"protocols", "returns under every evaluation protocol", fill_protocols, false},
-    {"comparisons", "paired by seed: difference and exact Wilcoxon signed-rank test",
-     fill_comparisons, true},
-    {"scores", "every score of every seed, from which all of the above follows", fill_scores,
+    {"evaluation", HAS_RUNS, "final evaluation per task, beside the paper's", fill_evaluation,
      false},
+    {"zero_shot", HAS_RUNS, "return on held-out tasks", fill_zero_shot, false},
+    {"protocols", HAS_RUNS, "returns under every evaluation protocol", fill_protocols, false},
+    {"comparisons", HAS_RUNS, "paired by seed: difference and exact Wilcoxon signed-rank test",
+     fill_comparisons, true},
+    {"scores", HAS_RUNS, "every score of every seed, from which all of the above follows",
+     fill_scores, false},
+    {"", HAS_OVERHEAD, "cost of a training step, beside the paper's", fill_overhead, true},
+    {"", HAS_CHECKS, "numerical checks", fill_checks, true},
 };
-static const table_def OVERHEAD_TABLE = {"", "cost of a training step, beside the paper's",
-                                         fill_overhead, true};
-static const table_def THEORY_TABLE = {"", "numerical checks", fill_theory, true};
 
-static fgsf_status make_table(exporter *e, const group *g, const table_def *def) {
-    table t;
-    const char *file = pool_printf(&e->pool, *def->name ? "%s_%s" : "%s", g->name, def->name);
-    TRY(table_open(&t));
-    fgsf_status status = FGSF_OK;
-    for (size_t i = 0; i < (def->whole ? 1 : g->narms) && status == FGSF_OK; i++) {
-        status = def->fill(e, g, def->whole ? NULL : &g->arms[i], &t);
+static fgsf_status make_table(exporter *e, const group *g, const struct table_def *def) {
+    table t = {.paper = &e->paper};
+    artefact a = {.group = g->title, .caption = def->caption};
+    if ((def->needs & ~g->has) != 0) return FGSF_OK;
+    a.name = pool_printf(*def->name ? "%s_%s" : "%s", g->name, def->name);
+    for (size_t i = 0; i < (def->whole ? 1 : g->narms); i++) {
+        TRY(def->fill(g, def->whole ? NULL : &g->arms[i], &t));
     }
-    if (status == FGSF_OK) status = table_write(e, &t, file, g->title, def->caption);
-    table_free(&t);
-    return status;
+    return write_table(e, &t, a);
 }
 
 fgsf_status tables_write(exporter *e) {
-    for (size_t i = 0; i < e->ngroups; i++) {
-        const group *g = &e->groups[i];
-        for (size_t k = 0; g->paper_env && k < sizeof ENV_TABLES / sizeof ENV_TABLES[0]; k++) {
-            TRY(make_table(e, g, &ENV_TABLES[k]));
+    for (size_t i = 0; i < e->groups.n; i++) {
+        for (size_t k = 0; k < sizeof TABLES / sizeof TABLES[0]; k++) {
+            TRY(make_table(e, &e->groups.v[i], &TABLES[k]));
         }
-        if (g->has == HAS_OVERHEAD) TRY(make_table(e, g, &OVERHEAD_TABLE));
     }
-    return make_table(e, &(group){.name = "theory", .title = "theory"}, &THEORY_TABLE);
+    return FGSF_OK;
 }

@@ -1,7 +1,3 @@
-# Draws the .png and the .svg from the .csv beside it: gnuplot @NAME@.gp
-NAME = '@NAME@'
-DATA = '@NAME@.csv'
-@DEFINITIONS@
 # A column's value in the rows of one series and panel; undefined, so not drawn, in all others.
 is(column_name, value) = strcol(column_name) eq value
 in(s, p) = is(SERIES_COLUMN, s) && is(PANEL_COLUMN, p)

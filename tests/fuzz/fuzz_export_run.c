@@ -17,16 +17,15 @@ static void require(bool holds) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    pool p = {0};
     run r = {0};
-    char *text = pool_get(&p, size + 1, 1);
+    char *text = pool_get(size + 1, 1);
     memcpy(text, data, size);
-    if (run_parse(&p, "fuzz", text, size, &r) == FGSF_OK) {
+    if (run_parse("fuzz", text, size, &r) == FGSF_OK) {
         require(*r.env && *r.method && *r.status && r.seed >= 0);
-        require(!r.cell || *r.cell);
+        require(r.cell && r.layout && r.preset && r.eval_reward); // "" for none
     } else {
         require(*fgsf_last_error());
     }
-    pool_free(&p);
+    pool_free();
     return 0;
 }
