@@ -81,7 +81,7 @@ fgsf_status csv_fail(const csv *t, size_t row, size_t col, const char *what);
 
 // One run directory, or what a summary.csv kept of one. A table with no columns was not there.
 typedef struct run {
-    const char *dir, *env, *layout, *method, *cell, *status, *preset, *version; // "" for none
+    const char *dir, *env, *layout, *method, *cell, *status, *preset; // "" for none
     long seed;
     double lr; // of the network that learns the task; NAN when not recorded, like the next three
     double seconds, steps_per_task, eval_epsilon;

@@ -92,7 +92,7 @@ static const char INTRODUCTION[] =
     "embedded as gnuplot drew them, and the cell under a title shows the figure and its data from "
     "`figures/`. Tables are loaded from `tables/`.\n\n"
     "Seeds are the unit: intervals are 95 % percentile bootstrap over whole seeds, and fewer than "
-    "5 seeds are labelled `smoke`. IQM is the mean of the middle half of all seeds and tasks. "
+    "5 seeds are labelled `few seeds`. IQM is the mean of the middle half of all seeds and tasks. "
     "p-values are not corrected for the number of comparisons: the first pairs are the question, "
     "the others are for orientation. Published values were read off the paper's figures, so they "
     "carry a reading error.";

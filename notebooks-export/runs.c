@@ -118,7 +118,6 @@ static fgsf_status read_fields(const char *path, const cJSON *json, run *r) {
     TRY(json_text(path, json, "method", true, &r->method));
     TRY(json_text(path, json, "cell", false, &r->cell));
     TRY(json_text(path, json, "status", true, &r->status));
-    TRY(json_text(path, json, "fgsf_version", false, &r->version));
     double seed = json_number(json, "seed");
     if (!(seed >= 0 && seed <= FGSF_SEED_MAX && seed == floor(seed))) {
         return fail_field(path, "seed", "is not a whole number from 0 on");
