@@ -50,7 +50,7 @@ set style fill solid 1 noborder
 unset key
 # One row per series, a point with its interval. LEFT is the room for the names. ZERO = 1 starts the
 # axis at 0; ZERO = -1 keeps 0 in sight and draws a line there.
-GAP = 30; FOOT = 60
+GAP = 46; FOOT = 60
 array TOP[|PANEL|]
 array STEP[|PANEL|]
 do for [p=1:|PANEL|] {
@@ -76,7 +76,10 @@ do for [p=1:|PANEL|] {
         AT_ROW = |SERIES| + 1 - i
         set ytics add (LABEL AT_ROW)
     }
-    if (ZERO > 0) { set xrange [0:*] } else { set offsets graph 0.03, graph 0.03, 0, 0 }
+    if (ZERO > 0) { set xrange [0:*] } else {
+        set autoscale xfix
+        set offsets graph 0.04, graph 0.04, 0, 0
+    }
     if (ZERO < 0) {
         set xrange [*<0:0<*]
         set arrow 1 from 0, graph 0 to 0, graph 1 nohead lc rgb '#444444' dt 2

@@ -76,7 +76,10 @@ do for [p=1:|PANEL|] {
         AT_ROW = |SERIES| + 1 - i
         set ytics add (LABEL AT_ROW)
     }
-    if (ZERO > 0) { set xrange [0:*] } else { set offsets graph 0.03, graph 0.03, 0, 0 }
+    if (ZERO > 0) { set xrange [0:*] } else {
+        set autoscale xfix
+        set offsets graph 0.04, graph 0.04, 0, 0
+    }
     if (ZERO < 0) {
         set xrange [*<0:0<*]
         set arrow 1 from 0, graph 0 to 0, graph 1 nohead lc rgb '#444444' dt 2
