@@ -25,13 +25,15 @@ WEIGHTS = [(1, 0, 0, 1), (0, 1, 0, 1), (0, 0, 1, 1), (1, -1, 0, 1), (0, 1, -1, 1
 cells = [(r, c) for r, row in enumerate(MAP) for c, mark in enumerate(row) if mark != "X"]
 place = {cell: i for i, cell in enumerate(cells)}
 marks = [MAP[r][c] for r, c in cells]
-bits = {i: 1 << k for k, i in enumerate(i for i, mark in enumerate(marks) if mark.isdigit())}
+objects = [i for i in sorted(range(len(cells)), key=lambda i: cells[i][::-1]) if marks[i].isdigit()]  # column by column
+bits = {i: 1 << k for k, i in enumerate(objects)}
 taken = np.arange(1 << len(bits))
 after = np.array([[place.get((r + dr, c + dc), place[r, c]) for dr, dc in ((0, -1), (-1, 0), (0, 1), (1, 0))]
                   for r, c in cells])
 
 
 def best(weights, slip, gamma, steps):
+    """The value of every cell and set of taken objects."""
     value = np.zeros((len(cells), len(taken)), np.float32)
     for _ in range(steps):
         enter = gamma * value
@@ -49,10 +51,12 @@ def best(weights, slip, gamma, steps):
         value[marks.index("G")] = 0
         if np.abs(value - old).max() < 1e-6:
             break
-    return value[marks.index("_"), 0]
+    return value
 
 
-print("slip,task,discounted_return,final_return")
-for slip in (0, 0.1):
-    for task, weights in enumerate(WEIGHTS):
-        print(f"{slip},{task},{best(weights, slip, 0.95, 500):.4f},{best(weights, slip, 1.0, 100):.4f}")
+if __name__ == "__main__":
+    start = marks.index("_"), 0
+    print("slip,task,discounted_return,final_return")
+    for slip in (0, 0.1):
+        for task, weights in enumerate(WEIGHTS):
+            print(f"{slip},{task},{best(weights, slip, 0.95, 500)[start]:.4f},{best(weights, slip, 1.0, 100)[start]:.4f}")
