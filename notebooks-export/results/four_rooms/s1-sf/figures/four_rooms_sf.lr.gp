@@ -3,7 +3,7 @@ NAME = 'four_rooms_sf.lr'
 DATA = 'four_rooms_sf.lr.csv'
 array YLABELS[6] = ['cumulative reward', 'discounted return', 'success', 'steps to the goal', 'final return', 'zero-shot return']
 BARS = 0
-array WORDS[4] = ['1e-4', '3e-4', '1e-3', '3e-3']
+array WORDS[5] = ['3e-5', '1e-4', '3e-4', '1e-3', '3e-3']
 XCOLUMN = 'x'
 XLABEL = 'sf.lr'
 ROWS = 2
@@ -18,6 +18,7 @@ array DASH[5] = [1, 3, 2, 4, 5]
 array POINT[5] = [7, 12, 6, 8, 10]
 EXTRA = 0
 TITLE = 'four_rooms (s1-sf): one setting varied, mean and 95 % interval, n = 1 to 5 seeds [few seeds]'
+HEAD = 0
 WIDTH = 1180
 HEIGHT = 710
 # A column's value in the rows of one series and panel; undefined, so not drawn, in all others.
@@ -50,9 +51,10 @@ set grid lc rgb '#E6E6E6' lt 1 lw 1
 set style fill solid 1 noborder
 unset key
 # Points with intervals against a few values of x, joined by lines. Series stand a little apart, so
-# that intervals do not hide each other. WORDS are the values where x counts them. With BARS there are
-# bars side by side.
+# that intervals do not hide each other. WORDS are the values where x counts them. A row without seeds
+# breaks the line. With BARS there are bars side by side.
 LEFT = 80; GAP = 80; FOOT = 105
+known(s, p, column_name) = column('seeds') > 0 ? get(s, p, column_name) : NaN
 stats DATA using (column(XCOLUMN)) nooutput
 LEFTMOST = STATS_min - 0.08*(STATS_max - STATS_min)
 RIGHTMOST = STATS_max + 0.08*(STATS_max - STATS_min)
@@ -67,7 +69,7 @@ do for [p=1:|PANEL|] {
     if (LOW[p] == HIGH[p]) { HIGH[p] = HIGH[p] + 0.5; LOW[p] = BARS ? LOW[p] : LOW[p] - 0.5 }
 }
 set multiplot layout ROWS,COLS title TITLE \
-    margins 1.0*LEFT/WIDTH, 1-25.0/WIDTH, (FOOT + EXTRA + 0.0)/HEIGHT, 1-62.0/HEIGHT \
+    margins 1.0*LEFT/WIDTH, 1-25.0/WIDTH, (FOOT + EXTRA + 0.0)/HEIGHT, 1-(62.0 + HEAD)/HEIGHT \
     spacing 1.0*GAP/WIDTH, 78.0/HEIGHT
 set xlabel XLABEL offset 0,0.3
 set xrange [LEFTMOST:RIGHTMOST]
@@ -94,8 +96,8 @@ do for [p=1:|PANEL|] {
         continue
     }
     plot for [i=1:|SERIES|] DATA using (shifted(get(SERIES[i], PANEL[p], XCOLUMN), i))\
-             :(get(SERIES[i], PANEL[p], 'mean')):(get(SERIES[i], PANEL[p], 'low'))\
-             :(get(SERIES[i], PANEL[p], 'high')) \
+             :(known(SERIES[i], PANEL[p], 'mean')):(known(SERIES[i], PANEL[p], 'low'))\
+             :(known(SERIES[i], PANEL[p], 'high')) \
              with yerrorlines pt POINT[i] ps 1 lw 2 dt DASH[i] lc rgb COLOUR[i]
 }
 array FILL[|SERIES|]
