@@ -2,7 +2,7 @@
 NAME = 'four_rooms_differences'
 DATA = 'four_rooms_differences.csv'
 array XLABELS[5] = ['left less right', 'left less right', 'left less right', 'left less right', 'left less right']
-LEFT = 114.2
+LEFT = 150.2
 ZERO = -1
 ROWS = 2
 COLS = 3
@@ -10,15 +10,15 @@ SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 PANEL_WORD = ''
 array PANEL[5] = ['discounted return', 'success', 'steps to the goal', 'final return', 'zero-shot return']
-array SERIES[1] = ['full - semi']
-array COLOUR[1] = ['#56B4E9']
-array DASH[1] = [2]
-array POINT[1] = [6]
+array SERIES[3] = ['full - mix', 'full - semi', 'full - semi-hard']
+array COLOUR[3] = ['#009E73', '#56B4E9', '#000000']
+array DASH[3] = [3, 2, 4]
+array POINT[3] = [12, 6, 8]
 EXTRA = 0
 TITLE = 'four_rooms (s2e-uniform-room-1, clean): differences, paired by seed, mean and 95 % interval, n = 10 seeds'
 HEAD = 0
-WIDTH = 1144
-HEIGHT = 342
+WIDTH = 1180
+HEIGHT = 446
 # A column's value in the rows of one series and panel; undefined, so not drawn, in all others.
 is(column_name, value) = strcol(column_name) eq value
 in(s, p) = is(SERIES_COLUMN, s) && is(PANEL_COLUMN, p)

@@ -2,7 +2,7 @@
 NAME = 'four_rooms_scores'
 DATA = 'four_rooms_scores.csv'
 array XLABELS[6] = ['mean over tasks', 'mean over tasks', 'mean over tasks', 'mean over tasks', 'mean over tasks', 'mean over tasks']
-LEFT = 63.8
+LEFT = 99.8
 ZERO = 0
 ROWS = 2
 COLS = 3
@@ -10,15 +10,15 @@ SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 PANEL_WORD = ''
 array PANEL[6] = ['cumulative reward', 'discounted return', 'success', 'steps to the goal', 'final return', 'zero-shot return']
-array SERIES[2] = ['full', 'semi']
-array COLOUR[2] = ['#0072B2', '#56B4E9']
-array DASH[2] = [1, 2]
-array POINT[2] = [7, 6]
+array SERIES[4] = ['full', 'mix', 'semi', 'semi-hard']
+array COLOUR[4] = ['#0072B2', '#009E73', '#56B4E9', '#000000']
+array DASH[4] = [1, 3, 2, 4]
+array POINT[4] = [7, 12, 6, 8]
 EXTRA = 0
 TITLE = 'four_rooms (s2e-uniform-room-1, clean): scores, mean over seeds and 95 % interval, n = 10 seeds'
 HEAD = 0
-WIDTH = 1093
-HEIGHT = 394
+WIDTH = 1129
+HEIGHT = 498
 # A column's value in the rows of one series and panel; undefined, so not drawn, in all others.
 is(column_name, value) = strcol(column_name) eq value
 in(s, p) = is(SERIES_COLUMN, s) && is(PANEL_COLUMN, p)

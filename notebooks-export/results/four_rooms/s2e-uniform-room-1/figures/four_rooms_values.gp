@@ -2,7 +2,7 @@
 NAME = 'four_rooms_values'
 DATA = 'four_rooms_values.csv'
 array XLABELS[2] = ['mean over tasks', 'mean over tasks']
-LEFT = 63.8
+LEFT = 99.8
 ZERO = 0
 ROWS = 1
 COLS = 2
@@ -10,15 +10,15 @@ SERIES_COLUMN = 'method'
 PANEL_COLUMN = 'quantity'
 PANEL_WORD = ''
 array PANEL[2] = ['overestimation', 'action gap']
-array SERIES[2] = ['full', 'semi']
-array COLOUR[2] = ['#0072B2', '#56B4E9']
-array DASH[2] = [1, 2]
-array POINT[2] = [7, 6]
+array SERIES[4] = ['full', 'mix', 'semi', 'semi-hard']
+array COLOUR[4] = ['#0072B2', '#009E73', '#56B4E9', '#000000']
+array DASH[4] = [1, 3, 2, 4]
+array POINT[4] = [7, 12, 6, 8]
 EXTRA = 0
-TITLE = 'four_rooms (s2e-uniform-room-1, clean): overestimation, action gap and error of psi, mean and 95 %'."\n".'interval, n = 10 seeds'
+TITLE = 'four_rooms (s2e-uniform-room-1, clean): overestimation, action gap and error of psi, mean and 95 % interval,'."\n".'n = 10 seeds'
 HEAD = 17
-WIDTH = 763
-HEIGHT = 269
+WIDTH = 799
+HEIGHT = 321
 # A column's value in the rows of one series and panel; undefined, so not drawn, in all others.
 is(column_name, value) = strcol(column_name) eq value
 in(s, p) = is(SERIES_COLUMN, s) && is(PANEL_COLUMN, p)
