@@ -3,6 +3,7 @@
 #define FGSF_SUPPORT_ASSERT_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,13 @@
 // The larger of two errors, and infinity if either is a NaN, which fmax would drop.
 static inline double worse(double worst, double error) {
     return isnan(worst) || isnan(error) ? (double)INFINITY : fmax(worst, error);
+}
+
+// Whether the last error says this.
+static inline bool says(const char *part) {
+    if (strstr(fgsf_last_error(), part)) return true;
+    fprintf(stderr, "expected '%s' in: %s\n", part, fgsf_last_error());
+    return false;
 }
 
 // Fails unless |expected - got| <= tolerance. Greatest's own passes when one of the three is a NaN.
